@@ -1,0 +1,3 @@
+//! rankcast keeps rankings and pushes them live.
+
+pub mod store;
