@@ -1,0 +1,110 @@
+//! The settings of a contest that CLICS does not have: the object `rankcast` of `PUT /api/contests/{id}`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::board::{Id, Ties, Unit};
+
+/// How a contest is scored and shown. Fields left out have the values given here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// `icpc` or `ioi`; left out, `scoreboard_type` of the contest decides.
+    pub scoring: Option<Scoring>,
+    /// How times become penalty: `minutes` (default), `seconds` or `sum-then-minutes`.
+    pub penalty_rounding: Rounding,
+    /// How many leading columns decide the rank; the rest only order. Default: all of IOI, 2 of ICPC: solved and penalty.
+    pub rank_by: Option<usize>,
+    /// How ties share ranks: `competition` (default), `dense`, `modified`, `ordinal`.
+    pub ties: Ties,
+    /// Whether compile errors cost penalty. Default: no.
+    pub compile_error_penalty: bool,
+    /// Groups whose teams are listed without a rank. Default: `["unofficial"]`.
+    pub unofficial_groups: Vec<Id>,
+    /// Whether a submission of an unknown team makes that team. Default: no, it is kept aside.
+    pub auto_teams: bool,
+    /// Who opens the frozen board: `manual` (default), our jury; `upstream`, the feed's `thawed` too.
+    pub thaw: Thaw,
+    /// What the public board does during the ceremony: `follow` (default) or open `after` it.
+    pub public_during_ceremony: PublicDuringCeremony,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            scoring: None,
+            penalty_rounding: Rounding::default(),
+            rank_by: None,
+            ties: Ties::default(),
+            compile_error_penalty: false,
+            unofficial_groups: vec!["unofficial".into()],
+            auto_teams: false,
+            thaw: Thaw::default(),
+            public_during_ceremony: PublicDuringCeremony::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Checks what types cannot: the error says what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        match self.rank_by {
+            Some(columns) if !(1..=3).contains(&columns) => Err(format!("rank_by: expected 1, 2 or 3, got {columns}")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a row is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scoring {
+    /// Solved problems, then penalty time.
+    Icpc,
+    /// The sum of the best score of each problem.
+    Ioi,
+}
+
+/// How times become penalty. All three occur in real contests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// Each time is floored to whole minutes, then they are summed (CCSR).
+    #[default]
+    Minutes,
+    /// Whole seconds are summed.
+    Seconds,
+    /// Whole seconds are summed, the sum is floored to minutes.
+    SumThenMinutes,
+}
+
+impl Rounding {
+    /// The unit of the penalty and of times on the board.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Minutes | Self::SumThenMinutes => Unit::Minutes,
+            Self::Seconds => Unit::Seconds,
+        }
+    }
+}
+
+/// Who opens the frozen board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Thaw {
+    /// Only our own jury.
+    #[default]
+    Manual,
+    /// The feed's state too.
+    Upstream,
+}
+
+/// What the public board does during the ceremony.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PublicDuringCeremony {
+    /// It shows what the ceremony reveals.
+    #[default]
+    Follow,
+    /// It opens when the ceremony is over.
+    After,
+}
