@@ -26,6 +26,7 @@ pub mod first;
 pub mod icpc;
 pub mod ioi;
 pub mod judging;
+pub mod projection;
 pub mod rules;
 pub mod settings;
 pub mod state;

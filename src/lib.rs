@@ -2,4 +2,7 @@
 
 pub mod board;
 pub mod contest;
+pub mod hub;
+pub mod protocol;
+pub mod web;
 pub mod store;

@@ -1,0 +1,172 @@
+//! The hub: turns every change of a log into frames for those who watch.
+//!
+//! One task a contest ([`contest`]) tails its log and folds it; each view and limit that is watched has a [`lane`] of
+//! frames, encoded once; a [`viewer`] is a cursor on a lane, without a queue. The hub knows nothing of sockets.
+
+pub mod contest;
+pub mod lane;
+pub mod projector;
+pub mod snapshot;
+pub mod verify;
+pub mod view;
+pub mod viewer;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use contest::Live;
+pub use snapshot::Snapshot;
+pub use viewer::{Next, Viewer};
+
+use crate::store::{Append, Appended, SharedStore, StoreError};
+
+/// How long after one frame of a board the next may follow: under load, one frame a tick.
+pub const TICK: Duration = Duration::from_millis(50);
+
+/// How often the tips of all watched logs are read in one batch, to heal what lost hints left behind.
+pub const POLL: Duration = Duration::from_secs(1);
+
+/// The most tips asked for in one round trip.
+const POLL_BATCH: usize = 256;
+
+/// The contests that this server follows.
+pub struct Hub {
+    store: SharedStore,
+    /// A contest is here from the first time somebody asks for it until it is deleted.
+    contests: Mutex<HashMap<String, Arc<Live>>>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Hub {
+    /// A hub over a store, following nothing yet. Its tasks run until [`Hub::shutdown`].
+    pub fn start(store: SharedStore) -> Arc<Self> {
+        let hub = Arc::new(Self {
+            store,
+            contests: Mutex::new(HashMap::new()),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        });
+        hub.tasks.spawn(hub.clone().listen());
+        hub.tasks.spawn(hub.clone().poll());
+        hub
+    }
+
+    /// The store below.
+    pub fn store(&self) -> &SharedStore {
+        &self.store
+    }
+
+    /// The contest, folded up to what the store has. It is followed from then on.
+    pub async fn contest(self: &Arc<Self>, id: &str) -> Result<Arc<Live>, StoreError> {
+        if let Some(live) = self.known(id) {
+            return Ok(live);
+        }
+        // Ask the store before making anything: strangers ask for contests that are not there.
+        if self.store.tips(&[id.to_owned()]).await?.first().is_none_or(Option::is_none) {
+            return Err(StoreError::NoSuchContest(id.to_owned()));
+        }
+        let fresh = {
+            let mut contests = self.contests.lock().expect("no code panics while it holds this lock");
+            contests.get(id).cloned().unwrap_or_else(|| {
+                let live = Live::new(id, self.store.clone());
+                contests.insert(id.to_owned(), live.clone());
+                let (hub, task) = (self.clone(), live.clone());
+                self.tasks.spawn(async move {
+                    tokio::select! {
+                        () = task.clone().run() => hub.forget(&task),
+                        () = hub.stop.cancelled() => {}
+                    }
+                });
+                live
+            })
+        };
+        fresh.ready().await?;
+        Ok(fresh)
+    }
+
+    /// Appends events to a contest, and lets its viewers know.
+    pub async fn append(&self, id: &str, batch: &[Append]) -> Result<Appended, StoreError> {
+        let live = self.known(id);
+        if let Some(live) = &live {
+            live.appends();
+        }
+        let appended = self.store.append(id, batch).await?;
+        if let Some(live) = &live {
+            live.appends();
+            live.log_moved(&appended.tip.epoch, appended.tip.sequence);
+        }
+        Ok(appended)
+    }
+
+    /// The contests that are followed now.
+    pub fn followed(&self) -> Vec<Arc<Live>> {
+        self.contests.lock().expect("no code panics while it holds this lock").values().cloned().collect()
+    }
+
+    /// Ends all tasks, and waits until they have ended.
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    fn known(&self, id: &str) -> Option<Arc<Live>> {
+        self.contests.lock().expect("no code panics while it holds this lock").get(id).cloned()
+    }
+
+    fn forget(&self, live: &Arc<Live>) {
+        let mut contests = self.contests.lock().expect("no code panics while it holds this lock");
+        if contests.get(live.id()).is_some_and(|known| Arc::ptr_eq(known, live)) {
+            contests.remove(live.id());
+        }
+    }
+
+    /// Passes hints on. A lost one does no harm: the poll finds it.
+    async fn listen(self: Arc<Self>) {
+        let mut hints = self.store.hints();
+        loop {
+            let hint = tokio::select! {
+                hint = hints.recv() => hint,
+                () = self.stop.cancelled() => return,
+            };
+            match hint {
+                Ok(hint) => {
+                    if let Some(live) = self.known(&hint.contest) {
+                        live.log_moved(&hint.epoch, hint.version);
+                    }
+                }
+                Err(RecvError::Lagged(_)) => self.followed().iter().for_each(|live| live.look()),
+                Err(RecvError::Closed) => return,
+            }
+        }
+    }
+
+    async fn poll(self: Arc<Self>) {
+        let mut every = tokio::time::interval(POLL);
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = every.tick() => {}
+                () = self.stop.cancelled() => return,
+            }
+            let followed = self.followed();
+            for some in followed.chunks(POLL_BATCH) {
+                let ids: Vec<String> = some.iter().map(|live| live.id().to_owned()).collect();
+                match self.store.tips(&ids).await {
+                    Ok(tips) => some.iter().zip(tips).for_each(|(live, tip)| match tip {
+                        Some(tip) => live.log_moved(&tip.epoch, tip.sequence),
+                        None => live.look(),
+                    }),
+                    Err(error) => some.iter().for_each(|live| live.store_failed(&error)),
+                }
+            }
+        }
+    }
+}

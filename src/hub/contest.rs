@@ -1,0 +1,518 @@
+//! One contest as this server follows it: a task that tails the log and folds it, and the state that viewers read.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use jiff::Timestamp;
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
+
+use super::{
+    Snapshot, TICK, Viewer,
+    projector::Projector,
+    view::View,
+    viewer::Request,
+};
+use crate::{
+    board::Id,
+    contest::{
+        self, Both, Contest, Event, Kind, REVISION, Side, clock,
+        event::{Object, Times},
+    },
+    protocol::{
+        Limit, Position,
+        message::{FeedState, State, StoreState},
+    },
+    store::{Append, Record, SharedStore, Slice, StoreError, Stored, Tip},
+};
+
+/// How many events are read from the store in one piece.
+const READ_MAX: usize = 1000;
+
+/// How many events are folded before others may look: about 1 ms.
+const FOLD_CHUNK: usize = 64;
+
+/// The source of events that a server's own clock makes.
+pub const CLOCK_SOURCE: &str = "rankcast-clock";
+
+/// How long after this server appended it also writes the projection.
+const PROJECTS_FOR: Duration = Duration::from_secs(5);
+
+/// The longest wait between two attempts to reach a store that is away.
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// A contest that this server follows.
+pub struct Live {
+    id: String,
+    store: SharedStore,
+    core: Mutex<Core>,
+    /// Something may have happened to the log.
+    look: Notify,
+    /// How far the log is folded; `None` until that is known for the first time.
+    folded: watch::Sender<Option<Folded>>,
+    viewers: AtomicI64,
+    store_live: AtomicBool,
+    /// When this server appended last, in ms since `started`; 0: never.
+    appended_at: AtomicU64,
+    started: Instant,
+    projector: Projector,
+}
+
+/// How far a log is folded, and what became of it.
+#[derive(Clone, Debug)]
+struct Folded {
+    tip: Tip,
+    /// Why the contest cannot be served, if it cannot.
+    failed: Option<StoreError>,
+}
+
+/// What viewers and requests read, and the contest's task alone writes.
+pub struct Core {
+    /// The fold up to what was read.
+    pub fold: Contest,
+    /// The epoch of the log with the revision of the fold: versions mean the same to all who agree on it.
+    pub epoch: String,
+    pub(super) views: Both<View>,
+    /// The contest is gone.
+    pub deleted: bool,
+    /// Events that could not be read, by sequence number: another version of the program wrote them.
+    pub unreadable: BTreeMap<u64, String>,
+    store: StoreState,
+}
+
+impl Core {
+    /// Phase, clock and freshness, now.
+    pub fn state(&self, side: Side) -> State {
+        let status = self.fold.status(side);
+        State {
+            name: status.formal_name.unwrap_or(status.name),
+            phase: status.phase,
+            start_time: status.start.map(clock::format_instant),
+            duration_ms: status.duration,
+            freeze_ms: status.freeze,
+            countdown_pause_ms: status.countdown_pause,
+            now: clock::format_instant(Timestamp::now().as_millisecond()),
+            store: self.store,
+            feed: FeedState::None,
+            feed_since: None,
+        }
+    }
+
+    /// The window as it is now, encoded once a version.
+    pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
+        let state = self.state(side);
+        self.views[side].snapshot(&self.fold, &self.epoch, limit, || state)
+    }
+}
+
+impl Live {
+    pub(super) fn new(id: &str, store: SharedStore) -> Arc<Self> {
+        Arc::new(Self {
+            id: id.to_owned(),
+            projector: Projector::new(id, store.clone()),
+            store,
+            core: Mutex::new(Core {
+                fold: Contest::new(id),
+                epoch: String::new(),
+                views: Both::from_fn(View::new),
+                deleted: false,
+                unreadable: BTreeMap::new(),
+                store: StoreState::Live,
+            }),
+            look: Notify::new(),
+            folded: watch::Sender::new(None),
+            viewers: AtomicI64::new(0),
+            store_live: AtomicBool::new(true),
+            appended_at: AtomicU64::new(0),
+            started: Instant::now(),
+        })
+    }
+
+    /// The contest's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The state, for a short look. Nothing waits while holding it.
+    ///
+    /// # Panics
+    /// Never: no code panics while it holds the lock.
+    pub fn core(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().expect("no code panics while it holds this lock")
+    }
+
+    /// Phase, clock and freshness, now.
+    pub fn state(&self, side: Side) -> State {
+        self.core().state(side)
+    }
+
+    /// The window as it is now.
+    pub fn snapshot(&self, side: Side, limit: Limit) -> Arc<Snapshot> {
+        self.core().snapshot(side, limit)
+    }
+
+    /// Where a view stands.
+    pub fn position(&self, side: Side) -> Position {
+        let core = self.core();
+        Position { epoch: core.epoch.clone(), version: core.fold.board(side).version() }
+    }
+
+    /// How far the log is folded.
+    pub fn tip(&self) -> Option<Tip> {
+        self.folded.borrow().as_ref().map(|folded| folded.tip.clone())
+    }
+
+    /// Does the store answer?
+    pub fn store_is_live(&self) -> bool {
+        self.store_live.load(Ordering::Relaxed)
+    }
+
+    /// Joins as a viewer.
+    pub fn watch(self: &Arc<Self>, request: Request) -> Viewer {
+        let wake = {
+            let mut core = self.core();
+            let core = &mut *core;
+            core.views[request.side].join(&core.fold, request.limit)
+        };
+        Viewer::new(self.clone(), request, wake)
+    }
+
+    /// How many viewers there are.
+    pub fn viewer_count(&self) -> usize {
+        usize::try_from(self.viewers.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    pub(super) fn viewers(&self, change: i64) {
+        self.viewers.fetch_add(change, Ordering::Relaxed);
+        metrics::gauge!("rankcast_viewers").increment(change as f64);
+    }
+
+    /// Waits until the log is folded up to a sequence number, or `longest` is over. Answers whether it is.
+    pub async fn wait_for(&self, sequence: u64, longest: Duration) -> bool {
+        let mut folded = self.folded.subscribe();
+        let reached = |folded: &Option<Folded>| {
+            folded.as_ref().is_some_and(|folded| folded.failed.is_some() || folded.tip.sequence >= sequence)
+        };
+        let wait = folded.wait_for(reached);
+        matches!(tokio::time::timeout(longest, wait).await, Ok(Ok(folded)) if folded.as_ref().is_some_and(|f| f.failed.is_none()))
+    }
+
+    /// Reads the log once more, and waits until that is folded, or `longest` is over.
+    pub async fn pull(&self, longest: Duration) {
+        if let Ok(tips) = self.store.tips(std::slice::from_ref(&self.id)).await
+            && let Some(Some(tip)) = tips.into_iter().next()
+        {
+            self.log_moved(&tip.epoch, tip.sequence);
+            self.wait_for(tip.sequence, longest).await;
+        }
+    }
+
+    /// Waits until the contest can be served.
+    pub(super) async fn ready(&self) -> Result<(), StoreError> {
+        let mut folded = self.folded.subscribe();
+        match folded.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(Folded { failed: Some(error), .. })) => Err(error.clone()),
+            Ok(_) => Ok(()),
+            Err(_) => Err(StoreError::Away("the server stops".to_owned())),
+        }
+    }
+
+    /// Somebody says where the log is. Only a difference is worth a look.
+    pub(super) fn log_moved(&self, epoch: &str, sequence: u64) {
+        let news = self.folded.borrow().as_ref().is_none_or(|folded| {
+            folded.failed.is_some() || folded.tip.epoch != epoch || folded.tip.sequence != sequence
+        });
+        if news || !self.store_is_live() {
+            self.look();
+        }
+    }
+
+    /// Reads the log soon.
+    pub(super) fn look(&self) {
+        self.look.notify_one();
+    }
+
+    /// This server appends: it writes the projection, too.
+    pub(super) fn appends(&self) {
+        let now = self.started.elapsed().as_millis() as u64;
+        self.appended_at.store(now.max(1), Ordering::Relaxed);
+    }
+
+    pub(super) fn store_failed(&self, error: &StoreError) {
+        if self.store_live.swap(false, Ordering::Relaxed) {
+            tracing::warn!(contest = self.id, %error, "the store does not answer");
+            self.set_store(StoreState::Stale);
+        }
+        self.look();
+    }
+
+    fn store_answers(&self) {
+        if !self.store_live.swap(true, Ordering::Relaxed) {
+            tracing::info!(contest = self.id, "the store answers again");
+            self.set_store(StoreState::Live);
+        }
+    }
+
+    fn set_store(&self, state: StoreState) {
+        let mut core = self.core();
+        let core = &mut *core;
+        core.store = state;
+        for side in Side::ALL {
+            core.views[side].state_changed();
+            core.views[side].flush(&core.fold, &core.epoch, Instant::now());
+        }
+    }
+
+    /// Follows the log until the contest is deleted.
+    pub(super) async fn run(self: Arc<Self>) {
+        let mut flushed = Instant::now().checked_sub(TICK).unwrap_or_else(Instant::now);
+        let mut retry = Duration::from_millis(50);
+        // When to make frames of what waits.
+        let mut due: Option<Instant> = None;
+        let mut look = true;
+        loop {
+            if look {
+                match self.read_on(&mut flushed, &mut due).await {
+                    Ok(()) => retry = Duration::from_millis(50),
+                    Err(StoreError::NoSuchContest(_)) => return self.gone(),
+                    Err(error) => {
+                        self.store_failed(&error);
+                        self.folded.send_if_modified(|folded| {
+                            let first = folded.is_none();
+                            if first {
+                                let tip = Tip { epoch: String::new(), sequence: 0 };
+                                *folded = Some(Folded { tip, failed: Some(error) });
+                            }
+                            first
+                        });
+                        tokio::time::sleep(retry).await;
+                        retry = (retry * 2).min(RETRY_MAX);
+                        continue;
+                    }
+                }
+            }
+            let clock = self.keep_clock().await;
+            let at = [due, clock].into_iter().flatten().min();
+            look = tokio::select! {
+                () = self.look.notified() => true,
+                () = self.projector.written() => {
+                    self.project(&self.core());
+                    false
+                }
+                () = async { tokio::time::sleep_until(at.unwrap_or_else(Instant::now)).await }, if at.is_some() => false,
+            };
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.flush(&mut flushed, &mut due);
+            }
+        }
+    }
+
+    /// Reads and folds all that is new, making frames on the way: the first change after quiet at once, then one a tick.
+    async fn read_on(&self, flushed: &mut Instant, due: &mut Option<Instant>) -> Result<(), StoreError> {
+        loop {
+            let known = self.folded.borrow().clone().filter(|folded| folded.failed.is_none());
+            let after = known.as_ref().map_or(0, |folded| folded.tip.sequence);
+            let slice = self.store.read(&self.id, after, READ_MAX).await?;
+            self.store_answers();
+            let Some(known) = known else {
+                self.fold_anew(slice).await?;
+                *due = Some(Instant::now());
+                continue;
+            };
+            if slice.tip.epoch != known.tip.epoch {
+                tracing::info!(contest = self.id, from = known.tip.epoch, to = slice.tip.epoch, "a new epoch: folding anew");
+                let first = self.store.read(&self.id, 0, READ_MAX).await?;
+                self.fold_anew(first).await?;
+                *due = Some(Instant::now());
+                continue;
+            }
+            if slice.tip.sequence < after {
+                tracing::warn!(contest = self.id, had = after, has = slice.tip.sequence, "the log went back");
+                self.store.renew(&self.id, &known.tip.epoch).await?;
+                continue;
+            }
+            let done = slice.events.is_empty();
+            for chunk in slice.events.chunks(FOLD_CHUNK) {
+                self.fold_chunk(chunk);
+                let tip = Tip { epoch: known.tip.epoch.clone(), sequence: chunk.last().map_or(after, |last| last.sequence) };
+                self.folded.send_replace(Some(Folded { tip, failed: None }));
+                let tick = *flushed + TICK;
+                *due = Some(due.map_or(tick, |due| due.min(tick)));
+                if tick <= Instant::now() {
+                    self.flush(flushed, due);
+                }
+                tokio::task::yield_now().await;
+            }
+            if done {
+                return Ok(());
+            }
+        }
+    }
+
+    fn fold_chunk(&self, events: &[Stored]) {
+        let mut core = self.core();
+        let core = &mut *core;
+        let mut projected = BTreeMap::new();
+        let began = Instant::now();
+        for stored in events {
+            let change = match fold(&mut core.fold, stored) {
+                Ok(change) => change,
+                Err(reason) => {
+                    tracing::error!(contest = self.id, sequence = stored.sequence, reason, "an event cannot be read");
+                    core.unreadable.insert(stored.sequence, reason);
+                    continue;
+                }
+            };
+            for (side, change) in change.iter() {
+                core.views[side].absorb(&core.fold, change);
+            }
+            let public = &change[Side::Public];
+            if public.reshaped {
+                self.projector.whole();
+            }
+            for touched in public.step.iter().flat_map(|step| &step.touched) {
+                projected.insert(touched.id.clone(), ());
+            }
+        }
+        metrics::counter!("rankcast_events_folded_total").increment(events.len() as u64);
+        metrics::histogram!("rankcast_fold_seconds").record(began.elapsed().as_secs_f64() / events.len().max(1) as f64);
+        self.projector.changed(projected.into_keys().collect::<Vec<Id>>());
+    }
+
+    /// Folds the whole log into a new state, and puts it in the place of the old one when it is complete.
+    async fn fold_anew(&self, first: Slice) -> Result<(), StoreError> {
+        let mut fold_state = Contest::new(&self.id);
+        let mut unreadable = BTreeMap::new();
+        let epoch = first.tip.epoch.clone();
+        let mut slice = first;
+        loop {
+            let Some(last) = slice.events.last().map(|last| last.sequence) else { break };
+            for chunk in slice.events.chunks(FOLD_CHUNK) {
+                for stored in chunk {
+                    if let Err(reason) = fold(&mut fold_state, stored) {
+                        tracing::error!(contest = self.id, sequence = stored.sequence, reason, "an event cannot be read");
+                        unreadable.insert(stored.sequence, reason);
+                    }
+                }
+                tokio::task::yield_now().await;
+            }
+            slice = self.store.read(&self.id, last, READ_MAX).await?;
+            if slice.tip.epoch != epoch {
+                // Half of this log, half of that: the caller looks again, and begins anew.
+                return Ok(());
+            }
+        }
+        let sequence = fold_state.sequence();
+        {
+            let mut core = self.core();
+            let core = &mut *core;
+            core.fold = fold_state;
+            core.unreadable = unreadable;
+            core.epoch = format!("{epoch}.{REVISION}");
+            for side in Side::ALL {
+                core.views[side].restart(&core.fold);
+                core.views[side].state_changed();
+            }
+        }
+        self.projector.whole();
+        self.folded.send_replace(Some(Folded { tip: Tip { epoch, sequence }, failed: None }));
+        Ok(())
+    }
+
+    fn flush(&self, flushed: &mut Instant, due: &mut Option<Instant>) {
+        let now = Instant::now();
+        let mut core = self.core();
+        let core = &mut *core;
+        *due = Side::ALL
+            .into_iter()
+            .filter_map(|side| core.views[side].flush(&core.fold, &core.epoch, now))
+            .min();
+        *flushed = now;
+        self.project(core);
+    }
+
+    fn project(&self, core: &Core) {
+        let appended = self.appended_at.load(Ordering::Relaxed);
+        let now = self.started.elapsed().as_millis() as u64;
+        let ours = appended > 0 && now.saturating_sub(appended) < PROJECTS_FOR.as_millis() as u64;
+        self.projector.flush(core, ours);
+    }
+
+    /// Where no feed tells the phases, the contest's own clock does: as events, so that all servers see the same. Answers
+    /// when the next phase comes.
+    async fn keep_clock(&self) -> Option<Instant> {
+        let now = Timestamp::now().as_millisecond();
+        let (times, next) = {
+            let core = self.core();
+            let (times, ours) = core.fold.times();
+            let info = core.fold.info();
+            let start = info.start.filter(|_| ours && info.countdown_pause.is_none())?;
+            let end = info.duration.map(|duration| start + duration);
+            let freeze = end.zip(info.freeze).map(|(end, freeze)| end - freeze);
+            let passed = |at: Option<i64>| at.filter(|at| *at <= now);
+            let due = Times { started: passed(Some(start)), frozen: passed(freeze), ended: passed(end), ..Times::default() };
+            let next = [Some(start), freeze, end].into_iter().flatten().filter(|at| *at > now).min();
+            ((*times != due).then_some(due), next)
+        };
+        if let Some(times) = times {
+            let text = |at: Option<i64>| at.map(clock::format_instant);
+            let data = serde_json::json!({
+                "started": text(times.started), "frozen": text(times.frozen), "ended": text(times.ended),
+                "thawed": null, "finalized": null, "end_of_updates": null,
+            });
+            let event = Append {
+                kind: Kind::State.name().to_owned(),
+                id: None,
+                replaces: false,
+                source: CLOCK_SOURCE.to_owned(),
+                token: None,
+                data: data.to_string(),
+            };
+            match self.store.append(&self.id, &[event]).await {
+                Ok(appended) => self.log_moved(&appended.tip.epoch, appended.tip.sequence),
+                Err(error) => {
+                    self.store_failed(&error);
+                    return Some(Instant::now() + RETRY_MAX);
+                }
+            }
+        }
+        next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs()))
+    }
+
+    fn gone(&self) {
+        let mut core = self.core();
+        let core = &mut *core;
+        core.deleted = true;
+        let failed = Some(StoreError::NoSuchContest(self.id.clone()));
+        self.folded.send_modify(|folded| {
+            let tip = folded.take().map_or(Tip { epoch: String::new(), sequence: 0 }, |folded| folded.tip);
+            *folded = Some(Folded { tip, failed });
+        });
+        for side in Side::ALL {
+            core.views[side].flush(&core.fold, &core.epoch, Instant::now());
+        }
+    }
+}
+
+/// Folds one event of a log.
+pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Both<contest::Change>, String> {
+    let event = read(&stored.record)?;
+    let from_clock = stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));
+    Ok(contest.fold(stored.sequence, &event, from_clock))
+}
+
+fn read(record: &Record) -> Result<Event, String> {
+    if Kind::of(&record.kind) == Kind::Other {
+        return Ok(Event::Other);
+    }
+    let data = serde_json::from_str(record.data.get()).map_err(|error| error.to_string())?;
+    Event::read(&record.kind, record.id.as_deref(), &data).map_err(|error| error.to_string())
+}

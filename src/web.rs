@@ -1,0 +1,107 @@
+//! The HTTP edge: the router, and one file for each room of the API.
+//!
+//! Every file owns its routes. Errors become problem+json in [`problem`]; keys are checked in [`auth`]. Nothing here knows
+//! how standings come about: it reads [`crate::hub`] and appends events.
+
+pub mod auth;
+pub mod boards;
+pub mod clics;
+pub mod judge;
+pub mod live;
+pub mod ops;
+pub mod pages;
+pub mod problem;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, extract::DefaultBodyLimit, http::HeaderValue};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Semaphore;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    set_header::SetResponseHeaderLayer,
+    trace::TraceLayer,
+};
+
+use self::auth::Keys;
+use crate::{
+    contest::is_id,
+    hub::{Hub, Live},
+    store::StoreError,
+    web::problem::Problem,
+};
+
+/// What strangers may ask of a server, at the most.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Bytes of a request body.
+    pub body: usize,
+    /// Live connections.
+    pub viewers: usize,
+    /// How long a viewer's socket may take for one write.
+    pub write: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body: 16 * 1024 * 1024, viewers: 50_000, write: Duration::from_secs(20) }
+    }
+}
+
+/// What every request needs.
+pub struct App {
+    /// The contests.
+    pub hub: Arc<Hub>,
+    /// Who may do what.
+    pub keys: Keys,
+    /// What may be asked.
+    pub limits: Limits,
+    /// Renders `/metrics`.
+    pub metrics: PrometheusHandle,
+    /// A permit for each live connection.
+    pub viewers: Arc<Semaphore>,
+    /// Cancelled when the server is to stop: viewers are told, and leave.
+    pub stop: CancellationToken,
+    /// The live connections, to wait for.
+    pub sockets: TaskTracker,
+}
+
+/// The state that handlers take.
+pub type Shared = Arc<App>;
+
+impl App {
+    /// The contest of a path.
+    async fn contest(&self, id: &str) -> Result<Arc<Live>, Problem> {
+        if !is_id(id) {
+            return Err(Problem::bad_contest_id(id));
+        }
+        match self.hub.contest(id).await {
+            Ok(live) => Ok(live),
+            Err(StoreError::NoSuchContest(_)) => Err(Problem::no_contest(id)),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Everything that the server answers.
+pub fn router(app: Shared) -> Router {
+    let body = app.limits.body;
+    Router::new()
+        .merge(judge::router())
+        .merge(clics::router())
+        .merge(boards::router())
+        .merge(live::router())
+        .merge(ops::router())
+        .merge(pages::router())
+        .fallback(problem::no_route)
+        .method_not_allowed_fallback(problem::no_method)
+        .layer(DefaultBodyLimit::max(body))
+        .layer(SetResponseHeaderLayer::if_not_present(
+            axum::http::header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        ))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(TraceLayer::new_for_http())
+        .with_state(app)
+}

@@ -1,0 +1,148 @@
+//! Boards: the whole window over HTTP, encoded and compressed once a version.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::Response,
+    routing::get,
+};
+use serde::Deserialize;
+
+use super::{Shared, problem::Problem};
+use crate::{
+    contest::Side,
+    hub::Snapshot,
+    protocol::{Limit, Position},
+};
+
+/// How long `min=` waits for a version that this server does not have yet.
+pub const MIN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Below this many bytes compression is not worth its header.
+const COMPRESS_MIN: usize = 1024;
+
+/// The routes of this file.
+pub fn router() -> Router<Shared> {
+    Router::new().route("/api/contests/{id}/board", get(board))
+}
+
+/// The view that was asked for; `public` if none was.
+pub(super) fn side_of(view: Option<&str>) -> Result<Side, Problem> {
+    match view {
+        None | Some("public") => Ok(Side::Public),
+        Some("jury") => Ok(Side::Jury),
+        Some(other) => {
+            let shown: String = other.chars().take(40).collect();
+            Err(Problem::bad_request(format!("view: expected public or jury, got {shown:?}")))
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Ask {
+    view: Option<String>,
+    limit: Option<String>,
+    min: Option<String>,
+}
+
+/// `GET /api/contests/{id}/board`: the snapshot message. `view=public|jury`, `limit=1…1000|all` (all), `min=POSITION`: not
+/// older than that.
+async fn board(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    query: Result<Query<Ask>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let Query(ask) = query?;
+    let side = side_of(ask.view.as_deref())?;
+    let limit = ask
+        .limit
+        .as_deref()
+        .map_or(Ok(Limit::All), str::parse)
+        .map_err(|error: String| Problem::bad_request(format!("limit: {error}")))?;
+    let min: Option<Position> = ask
+        .min
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(|error: String| Problem::bad_request(format!("min: {error}")))?;
+    app.keys.view(&headers, side)?;
+    let live = app.contest(&id).await?;
+    if let Some(min) = min {
+        let here = live.position(side);
+        if here.epoch == min.epoch && here.version < min.version {
+            live.pull(MIN_PATIENCE).await;
+        }
+    }
+    let snapshot = live.snapshot(side, limit);
+    answer(snapshot, &headers, side).await
+}
+
+async fn answer(snapshot: Arc<Snapshot>, headers: &HeaderMap, side: Side) -> Result<Response, Problem> {
+    let etag = format!("\"{}\"", snapshot.position);
+    let mut response = Response::builder()
+        .header(header::ETAG, &etag)
+        .header(header::CACHE_CONTROL, if side == Side::Public { "no-cache" } else { "private, no-cache" })
+        .header(header::VARY, "accept-encoding, authorization")
+        .header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+        .header(header::ACCESS_CONTROL_EXPOSE_HEADERS, "etag, retry-after, date");
+    let internal = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the board could not be written");
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| matches(known, &etag)) {
+        return response.status(StatusCode::NOT_MODIFIED).body(Body::empty()).map_err(internal);
+    }
+    let gzip = headers.get(header::ACCEPT_ENCODING).is_some_and(accepts_gzip);
+    let (bytes, compressed) = tokio::task::spawn_blocking(move || encoded(&snapshot, gzip))
+        .await
+        .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the board could not be encoded"))?;
+    if compressed {
+        response = response.header(header::CONTENT_ENCODING, "gzip");
+    }
+    response.header(header::CONTENT_TYPE, "application/json").body(Body::from(bytes)).map_err(internal)
+}
+
+fn encoded(snapshot: &Snapshot, gzip: bool) -> (Bytes, bool) {
+    let json = snapshot.json();
+    if gzip && json.len() >= COMPRESS_MIN { (snapshot.gzip().clone(), true) } else { (json.clone(), false) }
+}
+
+/// If-None-Match (RFC 9110, 13.1.2): a list of tags, weak or not, or `*`.
+fn matches(known: &HeaderValue, etag: &str) -> bool {
+    known.to_str().is_ok_and(|known| {
+        known.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+    })
+}
+
+/// Accept-Encoding (RFC 9110, 12.5.3): is gzip among those accepted?
+fn accepts_gzip(accepted: &HeaderValue) -> bool {
+    accepted.to_str().is_ok_and(|accepted| {
+        accepted.split(',').any(|coding| {
+            let mut parts = coding.split(';').map(str::trim);
+            let name = parts.next().unwrap_or("");
+            let refused = parts.any(|part| part.replace(' ', "").trim_end_matches('0').trim_end_matches('.') == "q=");
+            (name.eq_ignore_ascii_case("gzip") || name == "*") && !refused
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_is_sent_to_those_who_accept_it() {
+        let accepts = |text: &'static str| accepts_gzip(&HeaderValue::from_static(text));
+        assert!(accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("*") && accepts("gzip;q=1.0"));
+        assert!(!accepts("") && !accepts("br") && !accepts("gzip;q=0") && !accepts("gzip; q=0.000"));
+    }
+
+    #[test]
+    fn known_tags_are_recognized() {
+        let known = |text: &'static str| matches(&HeaderValue::from_static(text), "\"k-1\"");
+        assert!(known("\"k-1\"") && known("W/\"k-1\"") && known("\"x\", \"k-1\"") && known("*"));
+        assert!(!known("\"k-2\"") && !known("k-1") && !known(""));
+    }
+}

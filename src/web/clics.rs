@@ -1,0 +1,93 @@
+//! The CLICS Contest API, 2023-06, as far as standings need it.
+
+use axum::{
+    Json, Router,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Shared, boards::side_of, problem::Problem};
+use crate::contest::{Side, clics};
+
+/// The routes of this file.
+pub fn router() -> Router<Shared> {
+    Router::new()
+        .route("/api", get(api))
+        .route("/api/", get(api))
+        .route("/api/contests", get(contests))
+        .route("/api/contests/{id}", get(contest))
+        .route("/api/contests/{id}/state", get(state))
+        .route("/api/contests/{id}/scoreboard", get(scoreboard))
+}
+
+/// A JSON answer that any page may read.
+pub(super) fn public(value: Value) -> Response {
+    let mut response = Json(value).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// `GET /api/`: which API this is.
+async fn api() -> Response {
+    public(json!({
+        "version": "2023-06",
+        "version_url": "https://ccs-specs.icpc.io/2023-06/contest_api",
+        "provider": { "name": "rankcast", "version": env!("CARGO_PKG_VERSION") },
+    }))
+}
+
+/// `GET /api/contests`: all contests.
+async fn contests(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
+    app.keys.access(&headers)?;
+    let mut all = Vec::new();
+    for id in app.hub.store().contests().await? {
+        // One that is deleted at this moment is no error.
+        if let Ok(live) = app.contest(&id).await {
+            all.push(clics::contest(&live.core().fold));
+        }
+    }
+    Ok(public(Value::Array(all)))
+}
+
+/// `GET /api/contests/{id}`: the contest object.
+async fn contest(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    app.keys.access(&headers)?;
+    let live = app.contest(&id).await?;
+    let answer = clics::contest(&live.core().fold);
+    Ok(public(answer))
+}
+
+/// `GET /api/contests/{id}/state`: the phases as the asker may see them.
+async fn state(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+    let access = app.keys.access(&headers)?;
+    let live = app.contest(&id).await?;
+    let side = if access == super::auth::Access::Admin { Side::Jury } else { Side::Public };
+    let answer = clics::state(&live.core().fold, side);
+    Ok(public(answer))
+}
+
+#[derive(Deserialize)]
+struct Ask {
+    view: Option<String>,
+}
+
+/// `GET /api/contests/{id}/scoreboard`: the ranked teams of the lowest section; `view=` as for the board.
+async fn scoreboard(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    query: Result<Query<Ask>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let side = side_of(query?.0.view.as_deref())?;
+    app.keys.view(&headers, side)?;
+    let live = app.contest(&id).await?;
+    let answer = clics::scoreboard(&live.core().fold, side, Timestamp::now().as_millisecond());
+    Ok(public(answer))
+}

@@ -1,0 +1,364 @@
+//! What the judge's program sends: the contest, events, judgements. All of it becomes CLICS events in one log.
+
+use std::collections::HashSet;
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{Path, Query, State, rejection::{BytesRejection, QueryRejection}},
+    http::{HeaderMap, StatusCode},
+    routing::{post, put},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Shared, problem::{LineError, Problem}};
+use crate::{
+    contest::{Kind, Notification, clics, is_id},
+    hub::Live,
+    store::{APPEND_MAX, Append, Outcome, StoreError},
+};
+
+/// The most bad lines that an answer lists; it counts all of them.
+pub const ERRORS_LISTED_MAX: usize = 100;
+
+/// The most objects in one `POST …/judgements`.
+pub const JUDGEMENTS_MAX: usize = 10_000;
+
+/// The longest name of a source, in bytes.
+pub const SOURCE_MAX: usize = 256;
+
+/// How long an answer waits until this server has folded what it tells about.
+const FOLD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// The routes of this file.
+pub fn router() -> Router<Shared> {
+    Router::new()
+        .route("/api/contests/{id}", put(put_contest).delete(delete_contest))
+        .route("/api/contests/{id}/events", post(post_events))
+        .route("/api/contests/{id}/judgements", post(post_judgements))
+}
+
+/// What became of what was posted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Posted {
+    /// Objects that are new, or say something new.
+    pub accepted: usize,
+    /// Objects that said what was known.
+    pub repeated: usize,
+    /// Objects, new or repeated, that count for nothing yet: they refer to what is not there, or lie outside of the
+    /// contest's time.
+    pub kept_aside: usize,
+    /// The bad lines, the first 100 of them.
+    pub errors: Vec<LineError>,
+    /// How many bad lines there were in all, if more than are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors_total: Option<usize>,
+    /// The newest sequence number of the contest's log.
+    pub sequence: u64,
+}
+
+#[derive(Deserialize)]
+struct Source {
+    source: Option<String>,
+}
+
+impl Source {
+    fn name(self) -> Result<String, Problem> {
+        let source = self.source.unwrap_or_default();
+        if source.len() > SOURCE_MAX {
+            return Err(Problem::bad_request(format!("source: expected at most {SOURCE_MAX} bytes")));
+        }
+        Ok(source)
+    }
+}
+
+/// `PUT /api/contests/{id}`: makes or changes a contest. 201 if it is new.
+async fn put_contest(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<(StatusCode, Json<Value>), Problem> {
+    app.keys.admin(&headers)?;
+    if !is_id(&id) {
+        return Err(Problem::bad_contest_id(&id));
+    }
+    let batch = contest_events(&body?)?;
+    let fresh = app.hub.store().create(&id).await?;
+    if !batch.is_empty() {
+        let appended = app.hub.append(&id, &batch).await?;
+        app.contest(&id).await?.wait_for(appended.tip.sequence, FOLD_PATIENCE).await;
+    }
+    let live = app.contest(&id).await?;
+    let core = live.core();
+    let mut answer = clics::contest(&core.fold);
+    answer["rankcast"] = json!(core.fold.settings());
+    drop(core);
+    Ok((if fresh { StatusCode::CREATED } else { StatusCode::OK }, Json(answer)))
+}
+
+/// The events that a contest object stands for: CLICS' own part, and our settings.
+fn contest_events(body: &[u8]) -> Result<Vec<Append>, Problem> {
+    let mut object = match serde_json::from_slice(if body.is_empty() { b"{}" } else { body }) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Err(Problem::unprocessable("expected a contest object")),
+        Err(error) => return Err(Problem::bad_request(format!("not JSON: {error}"))),
+    };
+    let settings = object.remove("rankcast");
+    let mut batch = Vec::new();
+    let mut add = |kind: Kind, data: Value| -> Result<(), Problem> {
+        let notification = Notification { kind: kind.name().to_owned(), id: None, data, token: None };
+        notification.event().map_err(|error| Problem::unprocessable(error.to_string()))?;
+        batch.push(append(notification, ""));
+        Ok(())
+    };
+    object.remove("id");
+    if !object.is_empty() {
+        add(Kind::Contest, Value::Object(object))?;
+    }
+    if let Some(settings) = settings {
+        add(Kind::Settings, settings)?;
+    }
+    Ok(batch)
+}
+
+/// `DELETE /api/contests/{id}`: forgets a contest and its log. There is no way back.
+async fn delete_contest(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<StatusCode, Problem> {
+    app.keys.admin(&headers)?;
+    if !is_id(&id) {
+        return Err(Problem::bad_contest_id(&id));
+    }
+    match app.hub.store().delete(&id).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(Problem::no_contest(&id)),
+    }
+}
+
+/// `POST /api/contests/{id}/events`: NDJSON, one CLICS notification a line, in any order, repeated or not.
+async fn post_events(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    query: Result<Query<Source>, QueryRejection>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Posted>, Problem> {
+    app.keys.admin(&headers)?;
+    let source = query?.0.name()?;
+    let live = app.contest(&id).await?;
+    let body = body?;
+    let mut posting = Posting::new(&app, live);
+    for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match Notification::parse(line).and_then(|read| read.map(checked).transpose()) {
+            Ok(Some(events)) => posting.add(index + 1, events.into_iter().map(|event| append(event, &source)).collect()).await?,
+            Ok(None) => {}
+            Err(error) => posting.wrong(index + 1, error.to_string()),
+        }
+    }
+    posting.finish().await
+}
+
+/// Checks a notification; a contest object that carries our settings is two.
+fn checked(mut notification: Notification) -> Result<Vec<Notification>, crate::contest::EventError> {
+    let mut events = Vec::with_capacity(1);
+    if Kind::of(&notification.kind) == Kind::Contest
+        && let Some(settings) = notification.data.as_object_mut().and_then(|contest| contest.remove("rankcast"))
+    {
+        events.push(Notification { kind: Kind::Settings.name().to_owned(), id: None, data: settings, token: None });
+    }
+    events.insert(0, notification);
+    events.iter().try_for_each(|event| event.event().map(drop))?;
+    Ok(events)
+}
+
+/// `POST /api/contests/{id}/judgements`: one object or an array. A judgement that names `team_id`, `problem_id` or
+/// `contest_time` brings its submission along.
+async fn post_judgements(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<Posted>, Problem> {
+    app.keys.admin(&headers)?;
+    let live = app.contest(&id).await?;
+    let body: Value =
+        serde_json::from_slice(&body?).map_err(|error| Problem::bad_request(format!("not JSON: {error}")))?;
+    let objects = match body {
+        Value::Array(objects) if objects.len() > JUDGEMENTS_MAX => {
+            return Err(Problem::unprocessable(format!("expected at most {JUDGEMENTS_MAX} judgements in one call")));
+        }
+        Value::Array(objects) => objects,
+        object => vec![object],
+    };
+    let mut posting = Posting::new(&app, live);
+    for (index, object) in objects.into_iter().enumerate() {
+        match judgement_events(object) {
+            Ok(events) => posting.add(index + 1, events).await?,
+            Err(error) => posting.wrong(index + 1, error),
+        }
+    }
+    posting.finish().await
+}
+
+/// The events of a judgement object: its submission, where it tells of one, and itself.
+fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
+    let Value::Object(mut object) = object else { return Err("expected a judgement object".to_owned()) };
+    let Some(id) = object.get("id").and_then(Value::as_str).map(str::to_owned) else {
+        return Err("judgements id: is missing".to_owned());
+    };
+    let mut events = Vec::with_capacity(2);
+    let mut submission = Map::new();
+    for field in ["team_id", "problem_id", "contest_time", "time", "language_id"] {
+        if let Some(value) = object.remove(field).filter(|value| !value.is_null()) {
+            submission.insert(field.to_owned(), value);
+        }
+    }
+    let submission_id = object.entry("submission_id").or_insert_with(|| Value::String(id.clone())).clone();
+    if !submission.is_empty() {
+        let Value::String(submission_id) = &submission_id else {
+            return Err("judgements: field `submission_id`: expected an id".to_owned());
+        };
+        for field in ["team_id", "problem_id"] {
+            if !submission.contains_key(field) {
+                return Err(format!("field `{field}`: is missing; a judgement that tells of its submission needs it"));
+            }
+        }
+        submission.insert("id".to_owned(), submission_id.clone().into());
+        events.push((Kind::Submissions, submission_id.clone(), submission));
+    }
+    events.push((Kind::Judgements, id, object));
+    events
+        .into_iter()
+        .map(|(kind, id, data)| {
+            let notification =
+                Notification { kind: kind.name().to_owned(), id: Some(id), data: Value::Object(data), token: None };
+            notification.event().map_err(|error| error.to_string())?;
+            Ok(append(notification, ""))
+        })
+        .collect()
+}
+
+fn append(notification: Notification, source: &str) -> Append {
+    Append {
+        replaces: notification.replaces(),
+        kind: notification.kind,
+        id: notification.id,
+        source: source.to_owned(),
+        token: notification.token,
+        // The map of serde_json is sorted: equal content gives equal text.
+        data: notification.data.to_string(),
+    }
+}
+
+/// A body on its way into the log, in batches.
+struct Posting<'a> {
+    app: &'a Shared,
+    live: std::sync::Arc<Live>,
+    /// Events that wait, with the line that each came from.
+    batch: Vec<Append>,
+    lines: Vec<usize>,
+    answer: Posted,
+    wrong: usize,
+    /// What may be kept aside: told when all is folded.
+    referring: Vec<(usize, Kind, String)>,
+}
+
+impl<'a> Posting<'a> {
+    fn new(app: &'a Shared, live: std::sync::Arc<Live>) -> Self {
+        Self {
+            app,
+            live,
+            batch: Vec::new(),
+            lines: Vec::new(),
+            answer: Posted::default(),
+            wrong: 0,
+            referring: Vec::new(),
+        }
+    }
+
+    /// The events of one line: they stay in one batch.
+    async fn add(&mut self, line: usize, events: Vec<Append>) -> Result<(), Problem> {
+        if self.batch.len() + events.len() > APPEND_MAX {
+            self.send().await?;
+        }
+        for event in events {
+            let kind = Kind::of(&event.kind);
+            if let (Kind::Submissions | Kind::Judgements, Some(id)) = (kind, &event.id)
+                && event.data != "null"
+            {
+                self.referring.push((line, kind, id.clone()));
+            }
+            self.batch.push(event);
+            self.lines.push(line);
+        }
+        Ok(())
+    }
+
+    fn wrong(&mut self, line: usize, error: String) {
+        self.wrong += 1;
+        if self.answer.errors.len() < ERRORS_LISTED_MAX {
+            self.answer.errors.push(LineError { line, error });
+        }
+    }
+
+    async fn send(&mut self) -> Result<(), Problem> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let appended = self.app.hub.append(self.live.id(), &self.batch).await?;
+        self.answer.sequence = appended.tip.sequence;
+        // A line is new if any of its events is.
+        let mut outcomes = appended.outcomes.iter().zip(&self.lines).peekable();
+        while let Some((outcome, line)) = outcomes.next() {
+            let mut new = matches!(outcome, Outcome::Accepted(_));
+            while let Some((outcome, _)) = outcomes.next_if(|(_, other)| *other == line) {
+                new |= matches!(outcome, Outcome::Accepted(_));
+            }
+            if new { self.answer.accepted += 1 } else { self.answer.repeated += 1 }
+        }
+        metrics::counter!("rankcast_events_posted_total").increment(self.batch.len() as u64);
+        self.batch.clear();
+        self.lines.clear();
+        Ok(())
+    }
+
+    async fn finish(mut self) -> Result<Json<Posted>, Problem> {
+        self.send().await?;
+        let taken = self.answer.accepted + self.answer.repeated;
+        if self.wrong > 0 && taken == 0 {
+            let detail = match self.answer.errors.first() {
+                Some(first) if self.wrong == 1 => first.error.clone(),
+                _ => format!("none of {} lines can be taken", self.wrong),
+            };
+            return Err(Problem::unprocessable(detail).with_lines(self.answer.errors));
+        }
+        if taken == 0 {
+            self.answer.sequence = self.live.tip().map_or(0, |tip| tip.sequence);
+        }
+        if self.wrong > self.answer.errors.len() {
+            self.answer.errors_total = Some(self.wrong);
+        }
+        if !self.referring.is_empty() {
+            if !self.live.wait_for(self.answer.sequence, FOLD_PATIENCE).await {
+                return Err(StoreError::Away("the log cannot be read back".to_owned()).into());
+            }
+            self.answer.kept_aside = self.count_aside();
+        }
+        Ok(Json(self.answer))
+    }
+
+    /// How many of the objects posted are kept aside. A submission and its judgement in one line are one.
+    fn count_aside(&self) -> usize {
+        let core = self.live.core();
+        let mut aside = HashSet::new();
+        let mut line_is_aside = 0;
+        for (line, kind, id) in &self.referring {
+            if line_is_aside != *line && core.fold.aside(*kind, id).is_some() {
+                line_is_aside = *line;
+                aside.insert((*kind, id));
+            }
+        }
+        aside.len()
+    }
+}
