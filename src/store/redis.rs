@@ -17,14 +17,18 @@
 //! **Epochs.** A failover or a restart may lose acknowledged writes and then give their sequence numbers to other events.
 //! So an epoch belongs to one server process: each script compares `run_id`, and starts a new epoch when it differs.
 
+mod answers;
+mod keys;
 mod link;
 mod script;
+mod standings;
 mod subscription;
+mod survey;
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use redis::{Client, ErrorKind, InfoDict, RedisError, ServerErrorKind};
+use redis::{Client, InfoDict};
 use tokio::{
     sync::{broadcast, watch},
     time::timeout,
@@ -35,35 +39,17 @@ use tokio_util::{
 };
 
 use self::{
+    answers::{Answer, Meta, odd},
+    keys::{ADMIN_KEY, CHECK, CONTESTS, all_keys, channel, key, ticket},
     link::{CONNECT_TIMEOUT, Link, RESPONSE_TIMEOUT, address},
-    script::{APPEND, CREATE, DELETE, PROJECT, READ, RENEW},
+    script::{APPEND, CREATE, DELETE, READ, RENEW},
     subscription::Liveness,
+    survey::survey,
 };
 use super::{
     Append, Appended, Digest, HINT_IDS_MAX, HINTS_KEPT, Hint, Outcome, Projected, READ_MAX, Record,
     Slice, Store, StoreError, Stored, Tip, prepare,
 };
-
-/// What the channels of hints begin with.
-const CHANNEL: &str = "rankcast:";
-
-/// The set of contests.
-const CONTESTS: &str = "rankcast:contests";
-
-/// The digest of the admin key.
-const ADMIN_KEY: &str = "rankcast:admin-key";
-
-/// Written by every check.
-const CHECK: &str = "rankcast:check";
-
-/// The oldest Redis with everything that the scripts use.
-const OLDEST: (u32, u32) = (6, 2);
-
-/// Places that one projection script writes: it takes about a millisecond, and everyone else waits for it.
-const PLACES_MAX: usize = 512;
-
-/// The largest score that a sorted set keeps exactly.
-const SCORE_MAX: u64 = (1 << 53) - 1;
 
 /// How often a read or a claim is tried again when something changed between its two steps.
 const ATTEMPTS_MAX: usize = 3;
@@ -144,38 +130,6 @@ impl Redis {
         Ok(answer.map(|(epoch, sequence)| Tip { epoch, sequence }))
     }
 
-    async fn project_some(
-        &self,
-        contest: &str,
-        epoch: &str,
-        places: &[Place<'_>],
-    ) -> Result<bool, StoreError> {
-        let mut args: Vec<&[u8]> = vec![epoch.as_bytes()];
-        for place in places {
-            args.extend([
-                place.member.as_bytes(),
-                place.score.as_bytes(),
-                place.version.as_bytes(),
-            ]);
-        }
-        let keys = [
-            key(contest, "meta"),
-            key(contest, "standings"),
-            key(contest, "placed"),
-        ];
-        PROJECT.run(&self.link, &keys, &args).await
-    }
-
-    async fn places(&self, contest: &str) -> Result<Vec<(String, u64)>, StoreError> {
-        let mut command = redis::cmd("ZREVRANGE");
-        command
-            .arg(key(contest, "standings"))
-            .arg(0)
-            .arg(-1)
-            .arg("WITHSCORES");
-        self.link.tell(&command).await
-    }
-
     async fn known_admin_key(&self) -> Result<Option<Digest>, StoreError> {
         let text: Option<String> = self.link.tell(redis::cmd("GET").arg(ADMIN_KEY)).await?;
         let damaged = || {
@@ -186,15 +140,6 @@ impl Redis {
         text.map(|text| Digest::parse(&text).ok_or_else(damaged))
             .transpose()
     }
-}
-
-/// One place as the script takes it.
-struct Place<'a> {
-    member: &'a str,
-    /// Empty: not on the standings.
-    score: String,
-    /// Empty: whatever was written before.
-    version: String,
 }
 
 #[async_trait]
@@ -408,52 +353,12 @@ impl Store for Redis {
         whole: bool,
     ) -> Result<(), StoreError> {
         let _call = self.enter()?;
-        if let Some(place) = places
-            .iter()
-            .find(|place| place.score.is_some_and(|score| score > SCORE_MAX))
-        {
-            return Err(StoreError::Refused(format!(
-                "the score of {} is beyond {SCORE_MAX}, where a sorted set rounds",
-                place.member
-            )));
-        }
-        let mut writes: Vec<Place> = places
-            .iter()
-            .map(|place| Place {
-                member: &place.member,
-                score: place
-                    .score
-                    .map_or_else(String::new, |score| score.to_string()),
-                version: place.version.to_string(),
-            })
-            .collect();
-        let unnamed;
-        if whole {
-            let named: HashSet<&str> = places.iter().map(|place| place.member.as_str()).collect();
-            let newest = places.iter().map(|place| place.version).max();
-            unnamed = self.places(contest).await?;
-            writes.extend(
-                unnamed
-                    .iter()
-                    .filter(|(member, _)| !named.contains(member.as_str()))
-                    .map(|(member, _)| Place {
-                        member,
-                        score: String::new(),
-                        version: newest.map_or_else(String::new, |v| v.to_string()),
-                    }),
-            );
-        }
-        for some in writes.chunks(PLACES_MAX) {
-            if !self.project_some(contest, epoch, some).await? {
-                break;
-            }
-        }
-        Ok(())
+        standings::write(&self.link, contest, epoch, places, whole).await
     }
 
     async fn projection(&self, contest: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let _call = self.enter()?;
-        self.places(contest).await
+        standings::read(&self.link, contest).await
     }
 
     async fn put_ticket(
@@ -519,108 +424,4 @@ impl Store for Redis {
         let _ = timeout(RESPONSE_TIMEOUT, self.calls.wait()).await;
         self.stop.cancel();
     }
-}
-
-/// `epoch`, `sequence`, `run_id` of a contest.
-type Meta = (Option<String>, Option<u64>, Option<String>);
-
-/// What the append script answers: `{epoch, sequence, outcome…}`.
-struct Answer(String, u64, Vec<i64>);
-
-impl redis::FromRedisValue for Answer {
-    fn from_redis_value(value: redis::Value) -> Result<Self, redis::ParsingError> {
-        let mut values = Vec::<redis::Value>::from_redis_value(value)?.into_iter();
-        let mut next = || values.next().unwrap_or(redis::Value::Nil);
-        let (epoch, sequence) = (
-            redis::from_redis_value(next())?,
-            redis::from_redis_value(next())?,
-        );
-        Ok(Self(
-            epoch,
-            sequence,
-            values
-                .map(redis::from_redis_value)
-                .collect::<Result<_, _>>()?,
-        ))
-    }
-}
-
-fn key(contest: &str, part: &str) -> String {
-    format!("rankcast:{{{contest}}}:{part}")
-}
-
-fn all_keys(contest: &str) -> [String; 6] {
-    ["meta", "log", "newest", "tokens", "standings", "placed"].map(|part| key(contest, part))
-}
-
-fn channel(contest: &str) -> String {
-    format!("{CHANNEL}{contest}")
-}
-
-fn ticket(secret: Digest) -> String {
-    format!("rankcast:ticket:{secret}")
-}
-
-/// Looks around at the start: refuses what cannot work, and says plainly what may lose data.
-async fn survey(link: &Link, address: &str) -> Result<(), StoreError> {
-    let info: InfoDict = link.tell(&redis::cmd("INFO")).await?;
-    let version: String = info.get("redis_version").unwrap_or_default();
-    let mut numbers = version
-        .split('.')
-        .map(|part| part.parse::<u32>().unwrap_or(0));
-    if (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) < OLDEST {
-        let (major, minor) = OLDEST;
-        return Err(StoreError::Refused(format!(
-            "{address} is {version}; {major}.{minor} or newer is needed"
-        )));
-    }
-    let policy: String = info.get("maxmemory_policy").unwrap_or_default();
-    if policy != "noeviction" {
-        tracing::warn!(
-            store = address,
-            policy,
-            "Redis may evict contests when memory is short; set maxmemory-policy noeviction"
-        );
-    }
-    if info.get::<u8>("aof_enabled") != Some(1) {
-        tracing::warn!(
-            store = address,
-            "Redis keeps no append-only file: a restart loses events; set appendonly yes"
-        );
-    }
-    if info.get::<u8>("cluster_enabled") == Some(1) {
-        tracing::warn!(
-            store = address,
-            "a Redis Cluster answers: contests on other nodes will be refused"
-        );
-    }
-    Ok(())
-}
-
-/// What a Redis error means for whoever uses the store.
-fn failure(error: &RedisError) -> StoreError {
-    match error.kind() {
-        ErrorKind::Extension if error.code() == Some("DAMAGED") => {
-            StoreError::Damaged(error.detail().unwrap_or_default().to_owned())
-        }
-        ErrorKind::UnexpectedReturnType => {
-            StoreError::Damaged(format!("an answer of an unexpected kind: {error}"))
-        }
-        ErrorKind::Server(
-            ServerErrorKind::BusyLoading
-            | ServerErrorKind::MasterDown
-            | ServerErrorKind::ClusterDown
-            | ServerErrorKind::TryAgain,
-        ) => StoreError::Away(error.to_string()),
-        ErrorKind::Server(_)
-        | ErrorKind::Extension
-        | ErrorKind::AuthenticationFailed
-        | ErrorKind::InvalidClientConfig => StoreError::Refused(error.to_string()),
-        _ => StoreError::Away(error.to_string()),
-    }
-}
-
-/// An answer that cannot be read as what it should be.
-fn odd(error: &redis::ParsingError) -> StoreError {
-    StoreError::Damaged(format!("an answer of an unexpected kind: {error}"))
 }

@@ -31,7 +31,10 @@ const LOG: TableDefinition<(&str, u64), &[u8]> = TableDefinition::new("log");
 const CONTESTS: TableDefinition<&str, &str> = TableDefinition::new("contests");
 
 /// Contest and token → what it last came with; only tokens that came with a repeat, the others stand in the log.
-const TOKENS: TableDefinition<(&str, &[u8; 16]), (u64, &[u8; 16])> = TableDefinition::new("tokens");
+const TOKENS: TableDefinition<TokenKey, TokenPlace> = TableDefinition::new("tokens");
+
+type TokenKey = (&'static str, &'static [u8; 16]);
+type TokenPlace = (u64, &'static [u8; 16]);
 
 /// Digests of keys, by name.
 const KEYS: TableDefinition<&str, &[u8; 16]> = TableDefinition::new("keys");
@@ -269,9 +272,6 @@ impl File {
                     "{path} is held by another process; only one server can use it"
                 ))
             }
-            redb::Error::UpgradeRequired(found) => StoreError::Refused(format!(
-                "{path} is of redb's old form {found}, which this program cannot read"
-            )),
             redb::Error::DatabaseClosed => closed(),
             redb::Error::Io(error) if !matches!(error.kind(), InvalidData | UnexpectedEof) => {
                 StoreError::Refused(format!("{path}: {error}"))

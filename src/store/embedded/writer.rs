@@ -57,6 +57,9 @@ pub(super) struct Writer {
     broken: Option<(StoreError, Instant)>,
 }
 
+/// Sends one answer: what was decided, or why it could not be written.
+type Reply = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+
 /// What a group of requests comes to, until it is committed.
 #[derive(Default)]
 struct Group {
@@ -64,8 +67,7 @@ struct Group {
     hints: Vec<Hint>,
     /// Contests whose tips may have moved.
     touched: Vec<String>,
-    /// Sends the answers: what was decided, or why it could not be written.
-    answers: Vec<Box<dyn FnOnce(Option<&StoreError>) + Send>>,
+    answers: Vec<Reply>,
 }
 
 impl Group {
@@ -303,5 +305,72 @@ impl Writer {
             .map(|(contest, log)| (contest.clone(), log.tip().clone()))
             .collect();
         *self.tips.write().unwrap_or_else(PoisonError::into_inner) = tips;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Append;
+
+    fn append(writer: &mut Writer, id: &str) -> Result<Appended, StoreError> {
+        let event = Append {
+            kind: "teams".into(),
+            id: Some(id.into()),
+            replaces: false,
+            source: "judge".into(),
+            token: None,
+            data: "{}".into(),
+        };
+        let events = prepare::batch(&[event]).expect("a good batch");
+        ask(writer, |answer| Request::Append("c".into(), events, answer))
+    }
+
+    fn ask<T>(
+        writer: &mut Writer,
+        request: impl FnOnce(Answer<T>) -> Request,
+    ) -> Result<T, StoreError> {
+        let (answer, mut answered) = oneshot::channel();
+        let mut group = Group::default();
+        writer.decide(request(answer), &mut group);
+        writer.commit(group);
+        answered.try_recv().expect("an answer")
+    }
+
+    #[test]
+    fn what_could_not_be_committed_is_neither_known_nor_announced() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (file, index) = File::open(directory.path()).expect("opens");
+        let (file, tips) = (Arc::new(file), Tips::default());
+        let (hints, mut hinted) = broadcast::channel(8);
+        let mut writer = Writer::new(Arc::clone(&file), index, Arc::clone(&tips), hints);
+        let sequence = || tips.read().expect("no panic")["c"].sequence;
+
+        ask(&mut writer, |answer| Request::Create("c".into(), answer)).expect("created");
+        assert_eq!(
+            append(&mut writer, "1").expect("appended").outcomes,
+            [Outcome::Accepted(1)]
+        );
+        assert_eq!(hinted.try_recv().expect("a hint").version, 1);
+
+        // The next commit fails: the file is gone from under the writer, as after an error of the disk.
+        file.close();
+        assert!(append(&mut writer, "2").is_err());
+        assert!(hinted.try_recv().is_err());
+        assert_eq!(sequence(), 1);
+
+        // The writer has opened it anew, and the event that failed is news still.
+        assert_eq!(
+            append(&mut writer, "1").expect("appended").outcomes,
+            [Outcome::Repeated(1)]
+        );
+        assert_eq!(
+            append(&mut writer, "2").expect("appended").outcomes,
+            [Outcome::Accepted(2)]
+        );
+        assert_eq!(
+            (hinted.try_recv().expect("a hint").version, sequence()),
+            (2, 2)
+        );
     }
 }

@@ -14,7 +14,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::failure;
+use super::answers::failure;
 use crate::store::StoreError;
 
 /// How long a connection may take to come up: a healthy Redis answers in milliseconds, another continent in one second.

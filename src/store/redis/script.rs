@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use redis::{Cmd, FromRedisValue, ServerErrorKind};
 
-use super::{failure, link::Link};
+use super::{answers::failure, link::Link};
 use crate::store::StoreError;
 
 pub(super) static APPEND: LazyLock<Script> =

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CHANNEL,
+    keys::CHANNEL,
     link::{Backoff, CONNECT_TIMEOUT, HEARTBEAT, RESPONSE_TIMEOUT, address, timed_out},
 };
 use crate::store::Hint;

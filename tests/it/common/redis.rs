@@ -58,12 +58,13 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}/", self.port)
     }
 
-    /// Runs a command with `redis-cli`'s inline form and gives the raw answer; for looking behind the store's back.
+    /// Runs a command and gives the answer as it came over the wire: for looking, and acting, behind the store's back.
     pub(crate) fn command(&self, words: &[&str]) -> String {
-        let mut request = format!("*{}\r\n", words.len());
-        for word in words {
-            request.push_str(&format!("${}\r\n{word}\r\n", word.len()));
-        }
+        let words: Vec<_> = words
+            .iter()
+            .map(|word| format!("${}\r\n{word}\r\n", word.len()))
+            .collect();
+        let request = format!("*{}\r\n{}", words.len(), words.concat());
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is up");
         stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
         stream.write_all(request.as_bytes()).expect("sent");

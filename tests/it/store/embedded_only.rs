@@ -84,7 +84,7 @@ async fn a_truncated_file_is_reported_as_damaged() {
 #[tokio::test]
 async fn a_file_of_something_else_is_reported_as_damaged() {
     assert!(!open_or_damaged(&b"not a database. ".repeat(1000), "text").await);
-    assert!(!open_or_damaged(&[0; 100_000], "zeros").await);
+    assert!(!open_or_damaged(&vec![0; 100_000], "zeros").await);
 }
 
 #[tokio::test]

@@ -35,12 +35,11 @@ impl Model {
             .and_then(|token| self.tokens.get(token))
             .filter(|(known, _)| *known == content)
             .map(|(_, sequence)| *sequence);
-        let outcome = match by_token.or_else(|| self.newest(&content)) {
-            Some(sequence) => Outcome::Repeated(sequence),
-            None => {
-                self.log.push(content.clone());
-                Outcome::Accepted(self.log.len() as u64)
-            }
+        let outcome = if let Some(sequence) = by_token.or_else(|| self.newest(&content)) {
+            Outcome::Repeated(sequence)
+        } else {
+            self.log.push(content.clone());
+            Outcome::Accepted(self.log.len() as u64)
         };
         if let Some(token) = token {
             self.tokens.insert(token, (content, outcome.sequence()));
