@@ -49,7 +49,7 @@ pub struct Embedded {
 impl Embedded {
     /// Opens `rankcast.redb` in the directory; makes both if they are missing.
     ///
-    /// Checks and reads the whole file, about a second for a million events: call it where blocking is allowed. The file
+    /// Checks and reads the whole file, which takes seconds when it is large: call it where blocking is allowed. The file
     /// is free for another process once the store is closed, or some time after the last handle was dropped.
     pub fn open(directory: &Path) -> Result<Arc<Self>, StoreError> {
         let (file, index) = File::open(directory)?;

@@ -110,7 +110,7 @@ impl File {
                 // A file that was altered from outside may make a plain open panic.
                 .set_check_integrity_on_open(true)
                 .set_repair_callback(move |repair| {
-                    tracing::info!(path, progress = repair.progress(), "checking the store");
+                    tracing::debug!(path, progress = repair.progress(), "checking the store");
                 })
                 .create(&self.path)
                 .map_err(|error| self.failure(error.into()))?;

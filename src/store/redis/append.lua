@@ -9,17 +9,19 @@
 -- the replacement, `sequence:` once another event of the type came after it. `tokens` holds `sequence:digest`.
 -- Everything that can fail is done before the first write succeeds: scripts do not roll back.
 
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'run_id', 'sequence')
+local call, format, find, sub = redis.call, string.format, string.find, string.sub
+
+local meta = call('HMGET', KEYS[1], 'epoch', 'run_id', 'sequence')
 local epoch, sequence = meta[1], tonumber(meta[3])
 if not epoch then return false end
 
-local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+local run_id = string.match(call('INFO', 'server'), 'run_id:(%w+)')
 local renewed = run_id ~= meta[2]
 if renewed then epoch = ARGV[2] end
 
-local length = redis.call('XLEN', KEYS[2])
+local length = call('XLEN', KEYS[2])
 if length ~= sequence then
-  return redis.error_reply(string.format(
+  return redis.error_reply(format(
     'DAMAGED %s holds %.0f events where %s counts %s', KEYS[2], length, KEYS[1], tostring(meta[3])))
 end
 
@@ -30,88 +32,75 @@ for i = 4, #ARGV, 6 do
   if ARGV[i + 4] ~= '' then token_fields[#token_fields + 1] = ARGV[i + 4] end
 end
 local newest, tokens = {}, {}
-for i, value in ipairs(redis.call('HMGET', KEYS[3], unpack(fields))) do newest[fields[i]] = value end
+for i, value in ipairs(call('HMGET', KEYS[3], unpack(fields))) do newest[fields[i]] = value end
 if #token_fields > 0 then
-  for i, value in ipairs(redis.call('HMGET', KEYS[4], unpack(token_fields))) do tokens[token_fields[i]] = value end
+  for i, value in ipairs(call('HMGET', KEYS[4], unpack(token_fields))) do tokens[token_fields[i]] = value end
 end
 
 local function split(value)
-  local colon = string.find(value, ':', 1, true)
-  return tonumber(string.sub(value, 1, colon - 1)), string.sub(value, colon + 1)
+  local colon = find(value, ':', 1, true)
+  return tonumber(sub(value, 1, colon - 1)), sub(value, colon + 1)
 end
 
 local answer, records = {epoch, 0}, {}
-local changed, changed_tokens = {}, {}
+local newest_writes, token_writes = {}, {}
 local ids, named = {}, {}
 local most = tonumber(ARGV[3])
 for i = 4, #ARGV, 6 do
   local collection, object, digest, token = ARGV[i], ARGV[i + 1], ARGV[i + 3], ARGV[i + 4]
   local replaces = ARGV[i + 2] == 'R'
-  local repeats = nil
+  local repeats, value = nil, nil
 
   local known = token ~= '' and tokens[token]
   if known then
     local at, content = split(known)
-    if content == digest then repeats = at end
+    if content == digest then repeats, value = at, known end
   end
-  local replaced, replacement = 0, ''
-  if newest[collection] then replaced, replacement = split(newest[collection]) end
   if not repeats then
+    local replaced, replacement = 0, ''
+    if newest[collection] then replaced, replacement = split(newest[collection]) end
     if replaces then
-      if replacement == digest then repeats = replaced end
+      if replacement == digest then repeats, value = replaced, newest[collection] end
     elseif newest[object] then
       local at, content = split(newest[object])
-      if content == digest and at > replaced then repeats = at end
+      if content == digest and at > replaced then repeats, value = at, newest[object] end
     end
-  end
 
-  local at = repeats
-  if not repeats then
-    sequence = sequence + 1
-    at = sequence
-    records[#records + 1] = ARGV[i + 5]
-    local value = string.format('%.0f:', at) .. digest
-    newest[object], changed[object] = value, value
-    if not replaces and replacement ~= '' then
-      value = string.format('%.0f:', replaced)
-      newest[collection], changed[collection] = value, value
-    end
-    if #ids < most and not named[object] then
-      named[object] = true
-      ids[#ids + 1] = object
-    end
-  end
-  if token ~= '' then
-    local value = string.format('%.0f:', at) .. digest
-    if tokens[token] ~= value then
-      tokens[token], changed_tokens[token] = value, value
+    if not repeats then
+      sequence = sequence + 1
+      local number = format('%.0f', sequence)
+      value = number .. ':' .. digest
+      local n = #records
+      records[n + 1], records[n + 2] = number .. '-0', ARGV[i + 5]
+      n = #newest_writes
+      newest[object], newest_writes[n + 1], newest_writes[n + 2] = value, object, value
+      if not replaces and replacement ~= '' then
+        local older = format('%.0f:', replaced)
+        newest[collection], newest_writes[n + 3], newest_writes[n + 4] = older, collection, older
+      end
+      if #ids < most and not named[object] then
+        named[object] = true
+        ids[#ids + 1] = object
+      end
     end
   end
-  answer[#answer + 1] = repeats and -at or at
+  if token ~= '' and value ~= known then
+    local n = #token_writes
+    tokens[token], token_writes[n + 1], token_writes[n + 2] = value, token, value
+  end
+  answer[#answer + 1] = repeats and -repeats or sequence
 end
 answer[2] = sequence
 
 -- The first XADD fails, and nothing is written, if the log went further than its count; then none can fail any more.
-local first = sequence - #records
-for i, record in ipairs(records) do
-  redis.call('XADD', KEYS[2], string.format('%.0f-0', first + i), 'event', record)
-end
-
-local function write(key, values)
-  local flat = {}
-  for field, value in pairs(values) do
-    flat[#flat + 1] = field
-    flat[#flat + 1] = value
-  end
-  if #flat > 0 then redis.call('HSET', key, unpack(flat)) end
-end
-write(KEYS[3], changed)
-write(KEYS[4], changed_tokens)
+for i = 1, #records, 2 do call('XADD', KEYS[2], records[i], 'event', records[i + 1]) end
+-- A field that is written twice keeps what comes last.
+if #newest_writes > 0 then call('HSET', KEYS[3], unpack(newest_writes)) end
+if #token_writes > 0 then call('HSET', KEYS[4], unpack(token_writes)) end
 
 if #records > 0 or renewed then
-  redis.call('HSET', KEYS[1], 'epoch', epoch, 'run_id', run_id, 'sequence', string.format('%.0f', sequence))
+  call('HSET', KEYS[1], 'epoch', epoch, 'run_id', run_id, 'sequence', format('%.0f', sequence))
   local list = #ids > 0 and cjson.encode(ids) or '[]'
-  redis.call('PUBLISH', ARGV[1],
-    string.format('{"epoch":"%s","version":%.0f,"ids":', epoch, sequence) .. list .. '}')
+  call('PUBLISH', ARGV[1], format('{"epoch":"%s","version":%.0f,"ids":', epoch, sequence) .. list .. '}')
 end
 return answer

@@ -7,6 +7,7 @@
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'run_id', 'sequence')
 local epoch = meta[1]
 if not epoch then return false end
+if not meta[3] then return redis.error_reply('DAMAGED ' .. KEYS[1] .. ' has no sequence') end
 local run_id = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
 if run_id ~= meta[2] or epoch == ARGV[3] then
   epoch = ARGV[2]

@@ -326,6 +326,29 @@ async fn a_log_that_lost_or_won_entries_is_reported_as_damaged_and_left_alone() 
 }
 
 #[tokio::test]
+async fn a_contest_without_its_count_is_reported_as_damaged_and_left_alone() {
+    let server = RedisServer::start();
+    let store = store(&server).await;
+    let old = epoch(&store).await;
+    server.command(&["HDEL", "rankcast:{c}:meta", "sequence"]);
+    for answer in [
+        store.renew("c", &old).await.map(drop),
+        store.tips(&["c".into()]).await.map(drop),
+        store
+            .append("c", &[event("teams", "1", "{}")])
+            .await
+            .map(drop),
+    ] {
+        assert!(matches!(answer, Err(StoreError::Damaged(_))), "{answer:?}");
+    }
+    assert!(
+        server
+            .command(&["HGET", "rankcast:{c}:meta", "epoch"])
+            .contains(&old)
+    );
+}
+
+#[tokio::test]
 async fn a_server_that_takes_no_writes_is_refused_and_the_check_says_so() {
     let server = RedisServer::start();
     let store = store(&server).await;
