@@ -105,6 +105,28 @@ async fn flipped_bits_are_reported_or_harmless_and_never_a_panic() {
     assert!(damaged > 0, "no flip was noticed");
 }
 
+#[tokio::test]
+async fn what_was_answered_is_in_the_file_without_a_close() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Embedded::open(directory.path()).unwrap();
+    store.create("c").await.unwrap();
+    for n in 1..=20 {
+        let batch = [event("teams", &n.to_string(), "{}")];
+        let tip = store.append("c", &batch).await.unwrap().tip;
+        // The file as a crash at this moment would leave it.
+        let crashed = tempfile::tempdir().unwrap();
+        fs::copy(directory.path().join(FILE), crashed.path().join(FILE)).unwrap();
+        let after = Embedded::open(crashed.path()).unwrap();
+        assert_eq!(after.tips(&["c".into()]).await.unwrap(), [Some(tip)]);
+        assert_eq!(
+            after.append("c", &batch).await.unwrap().outcomes,
+            [Outcome::Repeated(n)]
+        );
+        after.close().await;
+    }
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_small_appends_share_commits_and_keep_their_order() {
     let directory = tempfile::tempdir().unwrap();
