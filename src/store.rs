@@ -5,6 +5,7 @@
 //! conformance suite (`tests/it/store.rs`), and neither knows what an event means: it sees bytes, a type and an id.
 
 pub mod embedded;
+mod prepare;
 pub mod redis;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -19,6 +20,10 @@ pub type SharedStore = Arc<dyn Store>;
 
 /// The most events that one [`Store::append`] takes; a larger batch is the caller's to split.
 pub const APPEND_MAX: usize = 512;
+
+/// The most events that one [`Store::read`] answers, whatever limit was asked for: a log of a million events is read in
+/// pieces, so that nobody else waits long for the store. At the usual 0.5 KB an event this is 2 MB.
+pub const READ_MAX: usize = 4096;
 
 /// Hints kept for a receiver that is busy. One that falls further behind is told so
 /// (`RecvError::Lagged`) and reads the tips instead.
@@ -47,12 +52,7 @@ pub struct Append {
 impl Append {
     /// Names the content: two events of one type and id with the same digest are the same event.
     pub fn digest(&self) -> Digest {
-        Digest::of(&[
-            self.kind.as_bytes(),
-            self.id.as_deref().unwrap_or("").as_bytes(),
-            if self.replaces { b"*" } else { b"" },
-            self.data.as_bytes(),
-        ])
+        prepare::content(&self.kind, self.id.as_deref(), self.replaces, &self.data)
     }
 }
 
@@ -71,6 +71,16 @@ impl Digest {
         let mut out = [0; 16];
         out.copy_from_slice(&hash.finalize()[..16]);
         Self(out)
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes: 32 hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        u128::from_str_radix(text, 16)
+            .ok()
+            .map(|bits| Self(bits.to_be_bytes()))
     }
 }
 
@@ -174,7 +184,7 @@ pub struct Hint {
     pub epoch: String,
     /// The newest sequence number at that moment.
     pub version: u64,
-    /// Up to [`HINT_IDS_MAX`] changed objects, as `type/id`.
+    /// Up to [`HINT_IDS_MAX`] changed objects, as `type/id`; a singleton is its `type`, a replaced collection `type*`.
     #[serde(default)]
     pub ids: Vec<String>,
 }
@@ -222,14 +232,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Appends the batch, at most [`APPEND_MAX`] events, all or nothing, and sends one hint if anything was new.
     ///
-    /// An event is a repeat, and takes no place in the log, when its source sent the same token with the same content
-    /// before, or when the newest event of its type and id has the same content. An event that replaces a collection
-    /// makes all its type's objects new again. Within one batch the earlier events count for the later ones.
+    /// An event is a repeat, and takes no place in the log, when its source sent the same content with the same token
+    /// the last time it used that token, or when the newest event of its type and id has the same content. An event
+    /// that replaces a collection makes all its type's objects new again; it is itself a repeat only while nothing else
+    /// of its type has come after it. Within one batch the earlier events count for the later ones.
+    ///
+    /// Tokens of repeats are remembered too: a source that sends X, X, Y under three tokens and then all of them again
+    /// would otherwise set its object back to X for a moment.
     ///
     /// Answers when the events, and those which they repeat, are as durable as this store makes them.
     async fn append(&self, contest: &str, batch: &[Append]) -> Result<Appended, StoreError>;
 
-    /// Reads up to `limit` events whose sequence number is greater than `after`, with the tip at that moment.
+    /// Reads up to `limit` events, at most [`READ_MAX`], whose sequence number is greater than `after`, with the tip at that moment.
     async fn read(&self, contest: &str, after: u64, limit: usize) -> Result<Slice, StoreError>;
 
     /// The tips of many logs in one round trip; `None` where there is no such contest.
@@ -250,14 +264,26 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// Each place is written only if its version is newer than what was written for that team in this epoch, so order
     /// and repeats do not matter; a call whose epoch is not the store's current one changes nothing.
-    /// `whole` also takes off every member that is not named.
-    async fn project(&self, contest: &str, epoch: &str, places: &[Projected], whole: bool) -> Result<(), StoreError>;
+    /// `whole` also takes off every member that is not named, unless it was written at a newer version than all the
+    /// named ones; with nothing named everything goes.
+    async fn project(
+        &self,
+        contest: &str,
+        epoch: &str,
+        places: &[Projected],
+        whole: bool,
+    ) -> Result<(), StoreError>;
 
     /// The projected standings, best first; empty where there are none.
     async fn projection(&self, contest: &str) -> Result<Vec<(String, u64)>, StoreError>;
 
     /// Keeps a one-time secret (its digest) for `ttl`, with what it is good for.
-    async fn put_ticket(&self, secret: Digest, scope: &str, ttl: Duration) -> Result<(), StoreError>;
+    async fn put_ticket(
+        &self,
+        secret: Digest,
+        scope: &str,
+        ttl: Duration,
+    ) -> Result<(), StoreError>;
 
     /// Takes a one-time secret: its scope the first time, `None` afterwards and when it is too old.
     async fn take_ticket(&self, secret: Digest) -> Result<Option<String>, StoreError>;
