@@ -134,8 +134,13 @@ impl Board {
     }
 
     /// The first `limit` entries in order; all without a limit.
-    pub fn window(&self, limit: Option<usize>) -> impl ExactSizeIterator<Item = &Arc<Entry>> + Clone {
-        self.order[..self.shown(limit)].iter().map(|slot| &self.place(*slot).entry)
+    pub fn window(
+        &self,
+        limit: Option<usize>,
+    ) -> impl ExactSizeIterator<Item = &Arc<Entry>> + Clone {
+        self.order[..self.shown(limit)]
+            .iter()
+            .map(|slot| &self.place(*slot).entry)
     }
 
     /// The rank of every entry, in order; `None` for those that take none.
@@ -150,7 +155,9 @@ impl Board {
         if self.shape.ties != Ties::Modified {
             return 0;
         }
-        let Some(last) = self.window(limit).rev_find_ranked() else { return 0 };
+        let Some(last) = self.window(limit).rev_find_ranked() else {
+            return 0;
+        };
         self.order[shown..]
             .iter()
             .map(|slot| &self.place(*slot).entry)
@@ -170,7 +177,10 @@ impl Board {
             if !seen.insert(id.clone()) {
                 continue;
             }
-            let old = self.index.get(&id).map(|slot| (self.position_of(*slot), self.place(*slot).entry.clone()));
+            let old = self
+                .index
+                .get(&id)
+                .map(|slot| (self.position_of(*slot), self.place(*slot).entry.clone()));
             if old.as_ref().map(|(_, entry)| entry) == new.as_ref() {
                 continue;
             }
@@ -184,7 +194,12 @@ impl Board {
         let touched: Vec<Touched> = touched
             .into_iter()
             .map(|(mut one, new)| {
-                one.new = new.map(|entry| (self.position(&one.id).expect("it was just put there"), entry));
+                one.new = new.map(|entry| {
+                    (
+                        self.position(&one.id).expect("it was just put there"),
+                        entry,
+                    )
+                });
                 one
             })
             .collect();
@@ -193,7 +208,12 @@ impl Board {
         for one in &touched {
             self.remember(version, one.id.clone());
         }
-        Some(Step { from, version, touched, total_before })
+        Some(Step {
+            from,
+            version,
+            touched,
+            total_before,
+        })
     }
 
     /// Moves the version on though no entry changed: something else that is shown with the board did.
@@ -212,7 +232,13 @@ impl Board {
     /// Gives the board another shape and other entries. No delta leads across this version.
     pub fn reshape(&mut self, version: u64, shape: Shape, entries: Vec<Arc<Entry>>) {
         let mut fresh = Self::new(shape);
-        fresh.update(1, entries.into_iter().map(|entry| (entry.id.clone(), Some(entry))).collect());
+        fresh.update(
+            1,
+            entries
+                .into_iter()
+                .map(|entry| (entry.id.clone(), Some(entry)))
+                .collect(),
+        );
         fresh.seal(version);
         *self = fresh;
     }
@@ -231,13 +257,19 @@ impl Board {
         if !self.remembers(from) {
             return None;
         }
-        let start = self.changes.partition_point(|(version, _)| *version <= from);
+        let start = self
+            .changes
+            .partition_point(|(version, _)| *version <= from);
         let changed: HashSet<&Id> = self.changes.range(start..).map(|(_, id)| id).collect();
         let shown = self.shown(limit);
         let mut delta = Delta::empty(from, self.version);
         // A window that held the whole board all the time has nobody to let in.
         let whole = limit.is_none_or(|limit| self.len() + changed.len() <= limit);
-        let tail = if whole { shown } else { shown.saturating_sub(changed.len()) };
+        let tail = if whole {
+            shown
+        } else {
+            shown.saturating_sub(changed.len())
+        };
         for id in &changed {
             match self.position(id) {
                 Some(position) if position < shown => {
@@ -284,10 +316,16 @@ impl Board {
         if limit >= self.len().max(step.total_before) {
             return;
         }
-        let mut new_positions: Vec<usize> =
-            step.touched.iter().filter_map(|one| one.new.as_ref().map(|(position, _)| *position)).collect();
-        let mut old_positions: Vec<usize> =
-            step.touched.iter().filter_map(|one| one.old.as_ref().map(|(position, _)| *position)).collect();
+        let mut new_positions: Vec<usize> = step
+            .touched
+            .iter()
+            .filter_map(|one| one.new.as_ref().map(|(position, _)| *position))
+            .collect();
+        let mut old_positions: Vec<usize> = step
+            .touched
+            .iter()
+            .filter_map(|one| one.old.as_ref().map(|(position, _)| *position))
+            .collect();
         new_positions.sort_unstable();
         old_positions.sort_unstable();
         let reach = step.touched.len();
@@ -312,8 +350,10 @@ impl Board {
     fn reorder(&mut self, touched: &[(Touched, Option<Arc<Entry>>)]) {
         // Moving one entry costs a shift of the order; beyond this many a sort of the whole is cheaper.
         let few = touched.len() <= 8 + self.order.len() / 64;
-        let mut old: Vec<usize> =
-            touched.iter().filter_map(|(one, _)| one.old.as_ref().map(|(position, _)| *position)).collect();
+        let mut old: Vec<usize> = touched
+            .iter()
+            .filter_map(|(one, _)| one.old.as_ref().map(|(position, _)| *position))
+            .collect();
         if few {
             old.sort_unstable();
             for position in old.into_iter().rev() {
@@ -330,7 +370,10 @@ impl Board {
                     self.free.push(slot);
                 }
                 (known, Some(entry)) => {
-                    let place = Place { key: self.shape.key(&entry.values), entry: entry.clone() };
+                    let place = Place {
+                        key: self.shape.key(&entry.values),
+                        entry: entry.clone(),
+                    };
                     let slot = known.or_else(|| self.free.pop()).unwrap_or_else(|| {
                         self.slots.push(None);
                         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 entries")
@@ -356,16 +399,21 @@ impl Board {
 
     /// Where the entry of a slot stands, or would stand.
     fn position_of(&self, slot: u32) -> usize {
-        self.order.partition_point(|other| self.compare(*other, slot).is_lt())
+        self.order
+            .partition_point(|other| self.compare(*other, slot).is_lt())
     }
 
     fn compare(&self, a: u32, b: u32) -> std::cmp::Ordering {
         let (a, b) = (self.place(a), self.place(b));
-        a.key.cmp(&b.key).then_with(|| self.shape.compare_ids(&a.entry.id, &b.entry.id))
+        a.key
+            .cmp(&b.key)
+            .then_with(|| self.shape.compare_ids(&a.entry.id, &b.entry.id))
     }
 
     fn place(&self, slot: u32) -> &Place {
-        self.slots[slot as usize].as_ref().expect("the order and the index name used slots only")
+        self.slots[slot as usize]
+            .as_ref()
+            .expect("the order and the index name used slots only")
     }
 
     fn at(&self, position: usize) -> &Arc<Entry> {
@@ -392,7 +440,11 @@ fn partition_index(items: &[usize], holds: impl Fn(usize, usize) -> bool) -> usi
     let (mut low, mut high) = (0, items.len());
     while low < high {
         let middle = usize::midpoint(low, high);
-        if holds(middle, items[middle]) { low = middle + 1 } else { high = middle }
+        if holds(middle, items[middle]) {
+            low = middle + 1
+        } else {
+            high = middle
+        }
     }
     low
 }

@@ -69,11 +69,20 @@ impl Hub {
             return Ok(live);
         }
         // Ask the store before making anything: strangers ask for contests that are not there.
-        if self.store.tips(&[id.to_owned()]).await?.first().is_none_or(Option::is_none) {
+        if self
+            .store
+            .tips(&[id.to_owned()])
+            .await?
+            .first()
+            .is_none_or(Option::is_none)
+        {
             return Err(StoreError::NoSuchContest(id.to_owned()));
         }
         let fresh = {
-            let mut contests = self.contests.lock().expect("no code panics while it holds this lock");
+            let mut contests = self
+                .contests
+                .lock()
+                .expect("no code panics while it holds this lock");
             contests.get(id).cloned().unwrap_or_else(|| {
                 let live = Live::new(id, self.store.clone());
                 contests.insert(id.to_owned(), live.clone());
@@ -107,7 +116,12 @@ impl Hub {
 
     /// The contests that are followed now.
     pub fn followed(&self) -> Vec<Arc<Live>> {
-        self.contests.lock().expect("no code panics while it holds this lock").values().cloned().collect()
+        self.contests
+            .lock()
+            .expect("no code panics while it holds this lock")
+            .values()
+            .cloned()
+            .collect()
     }
 
     /// Ends all tasks, and waits until they have ended.
@@ -118,12 +132,22 @@ impl Hub {
     }
 
     fn known(&self, id: &str) -> Option<Arc<Live>> {
-        self.contests.lock().expect("no code panics while it holds this lock").get(id).cloned()
+        self.contests
+            .lock()
+            .expect("no code panics while it holds this lock")
+            .get(id)
+            .cloned()
     }
 
     fn forget(&self, live: &Arc<Live>) {
-        let mut contests = self.contests.lock().expect("no code panics while it holds this lock");
-        if contests.get(live.id()).is_some_and(|known| Arc::ptr_eq(known, live)) {
+        let mut contests = self
+            .contests
+            .lock()
+            .expect("no code panics while it holds this lock");
+        if contests
+            .get(live.id())
+            .is_some_and(|known| Arc::ptr_eq(known, live))
+        {
             contests.remove(live.id());
         }
     }

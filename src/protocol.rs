@@ -35,10 +35,15 @@ impl FromStr for Position {
         let expected = || "expected a position such as k3f9-1200".to_owned();
         let (epoch, version) = text.rsplit_once('-').ok_or_else(expected)?;
         let fits = (1..=32).contains(&epoch.len())
-            && epoch.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
+            && epoch
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
             && version.bytes().all(|byte| byte.is_ascii_digit());
         let version = version.parse().ok().filter(|_| fits).ok_or_else(expected)?;
-        Ok(Self { epoch: epoch.to_owned(), version })
+        Ok(Self {
+            epoch: epoch.to_owned(),
+            version,
+        })
     }
 }
 
@@ -56,7 +61,13 @@ pub enum Limit {
 
 impl Limit {
     /// All of them, small first.
-    pub const ALL: [Self; 5] = [Self::Ten, Self::TwentyFive, Self::Hundred, Self::Thousand, Self::All];
+    pub const ALL: [Self; 5] = [
+        Self::Ten,
+        Self::TwentyFive,
+        Self::Hundred,
+        Self::Thousand,
+        Self::All,
+    ];
 
     /// The limit that holds `rows`, 1 to 1000.
     pub fn holding(rows: usize) -> Option<Self> {
@@ -104,7 +115,10 @@ impl FromStr for Limit {
         if text == "all" {
             return Ok(Self::All);
         }
-        text.parse().ok().and_then(Self::holding).ok_or_else(|| format!("expected 1 to 1000 or all, got {text:?}"))
+        text.parse()
+            .ok()
+            .and_then(Self::holding)
+            .ok_or_else(|| format!("expected 1 to 1000 or all, got {text:?}"))
     }
 }
 
@@ -114,10 +128,24 @@ mod tests {
 
     #[test]
     fn positions_are_read_as_they_are_written() {
-        let position = Position { epoch: "k3f9.1".into(), version: 1200 };
+        let position = Position {
+            epoch: "k3f9.1".into(),
+            version: 1200,
+        };
         assert_eq!(position.to_string(), "k3f9.1-1200");
         assert_eq!("k3f9.1-1200".parse(), Ok(position));
-        for text in ["", "-", "k3f9", "k3f9-", "-1", "k-3-x", "k3f9-+1", "k3f9--1", "k3f9-99999999999999999999", "k\n-1"] {
+        for text in [
+            "",
+            "-",
+            "k3f9",
+            "k3f9-",
+            "-1",
+            "k-3-x",
+            "k3f9-+1",
+            "k3f9--1",
+            "k3f9-99999999999999999999",
+            "k\n-1",
+        ] {
             assert!(text.parse::<Position>().is_err(), "{text}");
         }
     }
@@ -125,7 +153,10 @@ mod tests {
     #[test]
     fn limits_are_rounded_up() {
         let rows = |text: &str| text.parse::<Limit>().unwrap().rows();
-        assert_eq!((rows("1"), rows("11"), rows("100"), rows("101"), rows("all")), (Some(10), Some(25), Some(100), Some(1000), None));
+        assert_eq!(
+            (rows("1"), rows("11"), rows("100"), rows("101"), rows("all")),
+            (Some(10), Some(25), Some(100), Some(1000), None)
+        );
         for text in ["0", "1001", "-1", "ALL", "", "1e2"] {
             assert!(text.parse::<Limit>().is_err(), "{text}");
         }

@@ -19,9 +19,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_http::{
-    catch_panic::CatchPanicLayer,
-    set_header::SetResponseHeaderLayer,
-    trace::TraceLayer,
+    catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLayer, trace::TraceLayer,
 };
 
 use self::auth::Keys;
@@ -45,7 +43,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body: 16 * 1024 * 1024, viewers: 50_000, write: Duration::from_secs(20) }
+        Self {
+            body: 16 * 1024 * 1024,
+            viewers: 50_000,
+            write: Duration::from_secs(20),
+        }
     }
 }
 

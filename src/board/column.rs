@@ -69,12 +69,22 @@ fn is_zero(scale: &u8) -> bool {
 impl Column {
     /// A column that sorts small before great.
     pub fn ascending(name: impl Into<Cow<'static, str>>) -> Self {
-        Self { name: name.into(), order: Order::Asc, rank: false, section: false, unit: None, scale: 0 }
+        Self {
+            name: name.into(),
+            order: Order::Asc,
+            rank: false,
+            section: false,
+            unit: None,
+            scale: 0,
+        }
     }
 
     /// A column that sorts great before small.
     pub fn descending(name: impl Into<Cow<'static, str>>) -> Self {
-        Self { order: Order::Desc, ..Self::ascending(name) }
+        Self {
+            order: Order::Desc,
+            ..Self::ascending(name)
+        }
     }
 
     /// The same column, deciding the rank.
@@ -86,7 +96,10 @@ impl Column {
     /// The same column, measured in a unit of time.
     #[must_use]
     pub fn unit(self, unit: Unit) -> Self {
-        Self { unit: Some(unit), ..self }
+        Self {
+            unit: Some(unit),
+            ..self
+        }
     }
 }
 
@@ -107,8 +120,15 @@ impl Shape {
     /// # Panics
     /// With more than [`COLUMNS_MAX`] columns.
     pub fn new(columns: Vec<Column>) -> Self {
-        assert!(columns.len() <= COLUMNS_MAX, "a board has at most {COLUMNS_MAX} columns");
-        Self { columns, ties: Ties::default(), ids: Order::Asc }
+        assert!(
+            columns.len() <= COLUMNS_MAX,
+            "a board has at most {COLUMNS_MAX} columns"
+        );
+        Self {
+            columns,
+            ties: Ties::default(),
+            ids: Order::Asc,
+        }
     }
 
     /// The key of an entry: its bytes sort as the columns say.
@@ -129,7 +149,11 @@ impl Shape {
     pub fn compare(&self, a: (&Values, &str), b: (&Values, &str)) -> Ordering {
         for (index, column) in self.columns.iter().enumerate() {
             let order = a.0[index].cmp(&b.0[index]);
-            let order = if column.order == Order::Desc { order.reverse() } else { order };
+            let order = if column.order == Order::Desc {
+                order.reverse()
+            } else {
+                order
+            };
             if order.is_ne() {
                 return order;
             }
@@ -139,11 +163,17 @@ impl Shape {
 
     /// Do two entries share a rank: are they equal in every column that decides it, and in their section?
     pub fn tied(&self, a: &Values, b: &Values) -> bool {
-        self.columns.iter().enumerate().all(|(index, column)| !(column.rank || column.section) || a[index] == b[index])
+        self.columns
+            .iter()
+            .enumerate()
+            .all(|(index, column)| !(column.rank || column.section) || a[index] == b[index])
     }
 
     /// Do two entries stand in the same section?
     pub fn same_section(&self, a: &Values, b: &Values) -> bool {
-        self.columns.iter().enumerate().all(|(index, column)| !column.section || a[index] == b[index])
+        self.columns
+            .iter()
+            .enumerate()
+            .all(|(index, column)| !column.section || a[index] == b[index])
     }
 }

@@ -51,7 +51,11 @@ impl Row {
             organization: entry.label.organization.clone(),
             groups: Some(entry.label.groups.clone()),
             official: Some(entry.label.official),
-            cells: entry.cells.iter().map(|(problem, cell)| (problem.clone(), Some(*cell))).collect(),
+            cells: entry
+                .cells
+                .iter()
+                .map(|(problem, cell)| (problem.clone(), Some(*cell)))
+                .collect(),
         }
     }
 
@@ -73,7 +77,11 @@ impl Row {
             }
         }
         let values = (old.values != new.values).then_some(new.values);
-        Self { values, cells, ..Self::bare(new.id.clone()) }
+        Self {
+            values,
+            cells,
+            ..Self::bare(new.id.clone())
+        }
     }
 
     /// A row that changes nothing.
@@ -157,7 +165,14 @@ pub struct Delta {
 impl Delta {
     /// A delta that changes nothing.
     pub fn empty(from: u64, version: u64) -> Self {
-        Self { from, version, rows: BTreeMap::new(), gone: BTreeSet::new(), total: None, tied_beyond: None }
+        Self {
+            from,
+            version,
+            rows: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            total: None,
+            tied_beyond: None,
+        }
     }
 
     /// Takes in a change of a row; it is in the window.
@@ -180,7 +195,10 @@ impl Delta {
     /// Adds the delta that follows: applying the sum is applying one after the other, for a viewer at any version from
     /// `from` on.
     pub fn then(&mut self, later: Self) {
-        debug_assert!(later.from <= self.version, "there is a hole between the two");
+        debug_assert!(
+            later.from <= self.version,
+            "there is a hole between the two"
+        );
         self.version = self.version.max(later.version);
         for row in later.rows.into_values() {
             self.put(row);
@@ -204,6 +222,9 @@ impl Delta {
 
     /// True if nothing in it can be seen.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.gone.is_empty() && self.total.is_none() && self.tied_beyond.is_none()
+        self.rows.is_empty()
+            && self.gone.is_empty()
+            && self.total.is_none()
+            && self.tied_beyond.is_none()
     }
 }

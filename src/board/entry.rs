@@ -24,7 +24,10 @@ impl Values {
     pub fn new(values: &[i64]) -> Option<Self> {
         let mut columns = [0; COLUMNS_MAX];
         columns.get_mut(..values.len())?.copy_from_slice(values);
-        Some(Self { len: values.len() as u8, columns })
+        Some(Self {
+            len: values.len() as u8,
+            columns,
+        })
     }
 }
 
@@ -63,7 +66,8 @@ impl Serialize for Values {
 impl<'de> Deserialize<'de> for Values {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let values = Vec::<i64>::deserialize(deserializer)?;
-        Self::new(&values).ok_or_else(|| D::Error::invalid_length(values.len(), &"at most four values"))
+        Self::new(&values)
+            .ok_or_else(|| D::Error::invalid_length(values.len(), &"at most four values"))
     }
 }
 
@@ -128,7 +132,11 @@ impl Entry {
         Self {
             id: id.into(),
             values: Values::new(values).expect("at most four values"),
-            label: Arc::new(Label { name: id.into(), official: true, ..Label::default() }),
+            label: Arc::new(Label {
+                name: id.into(),
+                official: true,
+                ..Label::default()
+            }),
             cells: Cells::new(),
         }
     }

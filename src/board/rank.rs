@@ -20,7 +20,10 @@ pub enum Ties {
 }
 
 /// The rank of each entry of a list in order: `None` for those that are not official. Ranks restart with each section.
-pub fn ranks<'a>(shape: &Shape, entries: impl IntoIterator<Item = &'a Entry>) -> Vec<Option<usize>> {
+pub fn ranks<'a>(
+    shape: &Shape,
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Vec<Option<usize>> {
     ranks_with(shape, entries, 0)
 }
 
@@ -49,7 +52,14 @@ pub fn ranks_with<'a>(
         tie.push(index);
         last = Some(entry);
     }
-    settle(shape.ties, &mut out, &mut tie, &mut before, &mut groups, tied_beyond);
+    settle(
+        shape.ties,
+        &mut out,
+        &mut tie,
+        &mut before,
+        &mut groups,
+        tied_beyond,
+    );
     out
 }
 

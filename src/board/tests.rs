@@ -5,16 +5,25 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use super::*;
 
 /// A few members, so that they meet often; ids whose UTF-16 order is not their UTF-8 order among them.
-const MEMBERS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "Z", "é", "あ", "\u{fffd}", "𝔞"];
+const MEMBERS: [&str; 12] = [
+    "a", "b", "c", "d", "e", "f", "g", "Z", "é", "あ", "\u{fffd}", "𝔞",
+];
 
 fn shape(ties: Ties, ids: Order) -> Shape {
     let columns = vec![
-        Column { section: true, ..Column::ascending("section") },
+        Column {
+            section: true,
+            ..Column::ascending("section")
+        },
         Column::descending("solved").ranking(),
         Column::ascending("penalty").ranking(),
         Column::ascending("last"),
     ];
-    Shape { ties, ids, ..Shape::new(columns) }
+    Shape {
+        ties,
+        ids,
+        ..Shape::new(columns)
+    }
 }
 
 fn cell() -> impl Strategy<Value = Cell> {
@@ -27,23 +36,40 @@ fn cell() -> impl Strategy<Value = Cell> {
 }
 
 fn entry(id: &'static str) -> impl Strategy<Value = Arc<Entry>> {
-    let cells = proptest::collection::btree_map(select(vec!["A", "B", "C"]).prop_map(Id::from), cell(), 0..3);
+    let cells = proptest::collection::btree_map(
+        select(vec!["A", "B", "C"]).prop_map(Id::from),
+        cell(),
+        0..3,
+    );
     ((0..2i64, 0..3i64, 0..3i64, 0..2i64), cells, 0..8u8).prop_map(move |(values, cells, label)| {
         let label = Label {
-            name: if label == 0 { "other".into() } else { id.into() },
+            name: if label == 0 {
+                "other".into()
+            } else {
+                id.into()
+            },
             official: label != 1,
             ..Label::default()
         };
         let values = Values::new(&[values.0, values.1, values.2, values.3]).unwrap();
-        Arc::new(Entry { id: id.into(), values, label: Arc::new(label), cells })
+        Arc::new(Entry {
+            id: id.into(),
+            values,
+            label: Arc::new(label),
+            cells,
+        })
     })
 }
 
 type Change = (Id, Option<Arc<Entry>>);
 
 fn change() -> impl Strategy<Value = Change> {
-    select(MEMBERS.to_vec())
-        .prop_flat_map(|id| (Just(Id::from(id)), prop_oneof![4 => entry(id).prop_map(Some), 1 => Just(None)]))
+    select(MEMBERS.to_vec()).prop_flat_map(|id| {
+        (
+            Just(Id::from(id)),
+            prop_oneof![4 => entry(id).prop_map(Some), 1 => Just(None)],
+        )
+    })
 }
 
 fn history() -> impl Strategy<Value = Vec<Vec<Change>>> {
@@ -51,7 +77,12 @@ fn history() -> impl Strategy<Value = Vec<Vec<Change>>> {
 }
 
 fn ties() -> impl Strategy<Value = Ties> {
-    select(vec![Ties::Competition, Ties::Dense, Ties::Modified, Ties::Ordinal])
+    select(vec![
+        Ties::Competition,
+        Ties::Dense,
+        Ties::Modified,
+        Ties::Ordinal,
+    ])
 }
 
 /// A lane's delta as the hub makes it: the step's difference, and the count behind the edge.
@@ -179,7 +210,9 @@ fn a_delta_with_a_hole_is_refused_and_changes_nothing() {
     let mut board = Board::new(Shape::new(vec![Column::descending("score")]));
     let mut window = Window::of(&board, None);
     board.update(1, vec![("a".into(), Some(Entry::plain("a", &[1]).into()))]);
-    let step = board.update(2, vec![("a".into(), Some(Entry::plain("a", &[2]).into()))]).unwrap();
+    let step = board
+        .update(2, vec![("a".into(), Some(Entry::plain("a", &[2]).into()))])
+        .unwrap();
     let delta = board.step_delta(&step, None);
     let before = window.clone();
     assert_eq!(window.apply(&delta).unwrap_err().from, 1);
@@ -190,8 +223,16 @@ fn a_delta_with_a_hole_is_refused_and_changes_nothing() {
 fn what_changes_nothing_moves_no_version() {
     let mut board = Board::new(Shape::new(vec![Column::descending("score")]));
     let entry: Arc<Entry> = Entry::plain("a", &[1]).into();
-    assert!(board.update(1, vec![("a".into(), Some(entry.clone()))]).is_some());
-    assert!(board.update(2, vec![("a".into(), Some(entry)), ("b".into(), None)]).is_none());
+    assert!(
+        board
+            .update(1, vec![("a".into(), Some(entry.clone()))])
+            .is_some()
+    );
+    assert!(
+        board
+            .update(2, vec![("a".into(), Some(entry)), ("b".into(), None)])
+            .is_none()
+    );
     assert_eq!(board.version(), 1);
 }
 
@@ -200,10 +241,23 @@ fn a_version_that_is_forgotten_asks_for_a_snapshot() {
     let mut board = Board::new(Shape::new(vec![Column::descending("score")]));
     let kept = CHANGES_KEPT as u64;
     for version in 1..=kept + 10 {
-        board.update(version, vec![("a".into(), Some(Entry::plain("a", &[version as i64]).into()))]);
+        board.update(
+            version,
+            vec![(
+                "a".into(),
+                Some(Entry::plain("a", &[version as i64]).into()),
+            )],
+        );
     }
     assert!(board.since(9, None).is_none());
     assert!(board.since(10, None).is_some());
-    board.reshape(kept + 11, Shape::new(vec![Column::ascending("score")]), vec![Entry::plain("a", &[1]).into()]);
-    assert!(board.since(kept + 10, None).is_none(), "no delta leads across another shape");
+    board.reshape(
+        kept + 11,
+        Shape::new(vec![Column::ascending("score")]),
+        vec![Entry::plain("a", &[1]).into()],
+    );
+    assert!(
+        board.since(kept + 10, None).is_none(),
+        "no delta leads across another shape"
+    );
 }

@@ -30,7 +30,14 @@ pub struct Window {
 impl Window {
     /// The window of an empty board at version 0.
     pub fn empty(shape: Arc<Shape>, limit: Option<usize>) -> Self {
-        Self { shape, limit, version: 0, rows: Vec::new(), total: 0, tied_beyond: 0 }
+        Self {
+            shape,
+            limit,
+            version: 0,
+            rows: Vec::new(),
+            total: 0,
+            tied_beyond: 0,
+        }
     }
 
     /// The window as the board has it now.
@@ -39,7 +46,10 @@ impl Window {
             shape: board.shape().clone(),
             limit,
             version: board.version(),
-            rows: board.window(limit).map(|entry| entry.as_ref().clone()).collect(),
+            rows: board
+                .window(limit)
+                .map(|entry| entry.as_ref().clone())
+                .collect(),
             total: board.len(),
             tied_beyond: board.tied_beyond(limit),
         }
@@ -54,7 +64,14 @@ impl Window {
         total: usize,
         tied_beyond: usize,
     ) -> Self {
-        let mut window = Self { shape: Arc::new(shape), limit, version, rows, total, tied_beyond };
+        let mut window = Self {
+            shape: Arc::new(shape),
+            limit,
+            version,
+            rows,
+            total,
+            tied_beyond,
+        };
         window.settle();
         window
     }
@@ -84,17 +101,25 @@ impl Window {
         if delta.version <= self.version {
             return Ok(false);
         }
-        let gap = |what| Gap { mine: self.version, from: delta.from, what };
+        let gap = |what| Gap {
+            mine: self.version,
+            from: delta.from,
+            what,
+        };
         if delta.from > self.version {
             return Err(gap("versions between are missing"));
         }
         let mut fresh = Vec::with_capacity(delta.rows().len());
         for row in delta.rows() {
             let old = self.rows.iter().find(|entry| entry.id == row.id);
-            fresh.push(row.applied_to(old).ok_or_else(|| gap("a partial row is not in the window"))?);
+            fresh.push(
+                row.applied_to(old)
+                    .ok_or_else(|| gap("a partial row is not in the window"))?,
+            );
         }
         self.rows.retain(|entry| {
-            !fresh.iter().any(|row| row.id == entry.id) && !delta.gone().any(|gone| *gone == entry.id)
+            !fresh.iter().any(|row| row.id == entry.id)
+                && !delta.gone().any(|gone| *gone == entry.id)
         });
         self.rows.append(&mut fresh);
         self.total = delta.total.unwrap_or(self.total);
@@ -106,7 +131,8 @@ impl Window {
 
     fn settle(&mut self) {
         let shape = self.shape.clone();
-        self.rows.sort_by(|a, b| shape.compare((&a.values, &a.id), (&b.values, &b.id)));
+        self.rows
+            .sort_by(|a, b| shape.compare((&a.values, &a.id), (&b.values, &b.id)));
         if let Some(limit) = self.limit {
             self.rows.truncate(limit);
         }

@@ -12,7 +12,11 @@ use crate::board::{Cell, Entry, Id};
 /// The contest object (Contest API, "Contests").
 pub fn contest(contest: &Contest) -> Value {
     let info = contest.info();
-    let name = if info.name.is_empty() { contest.id() } else { &info.name };
+    let name = if info.name.is_empty() {
+        contest.id()
+    } else {
+        &info.name
+    };
     json!({
         "id": contest.id(),
         "name": name,
@@ -56,11 +60,19 @@ pub fn scoreboard(contest: &Contest, side: Side, now: i64) -> Value {
     let mut rows: Vec<(usize, &str, Row)> = board
         .window(None)
         .zip(board.ranks())
-        .filter(|(entry, _)| first.as_ref().is_some_and(|first| board.shape().same_section(&first.values, &entry.values)))
+        .filter(|(entry, _)| {
+            first
+                .as_ref()
+                .is_some_and(|first| board.shape().same_section(&first.values, &entry.values))
+        })
         .filter_map(|(entry, rank)| {
             let rank = rank?;
             let minutes = |index: usize, value: i64| {
-                value * columns[sections + index].unit.map_or(60_000, crate::board::Unit::millis) / 60_000
+                value
+                    * columns[sections + index]
+                        .unit
+                        .map_or(60_000, crate::board::Unit::millis)
+                    / 60_000
             };
             let values = &entry.values[sections..];
             let row = Row {
@@ -76,13 +88,25 @@ pub fn scoreboard(contest: &Contest, side: Side, now: i64) -> Value {
                 },
                 problems: problems
                     .iter()
-                    .map(|problem| cell(contest, entry, &problem.id, |time| minutes(1, time), columns[sections].scale))
+                    .map(|problem| {
+                        cell(
+                            contest,
+                            entry,
+                            &problem.id,
+                            |time| minutes(1, time),
+                            columns[sections].scale,
+                        )
+                    })
                     .collect(),
             };
             Some((rank, &*entry.label.name, row))
         })
         .collect();
-    rows.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| by_name(a.1, b.1)).then_with(|| a.2.team_id.cmp(&b.2.team_id)));
+    rows.sort_by(|a, b| {
+        a.0.cmp(&b.0)
+            .then_with(|| by_name(a.1, b.1))
+            .then_with(|| a.2.team_id.cmp(&b.2.team_id))
+    });
     let rows: Vec<Row> = rows.into_iter().map(|(_, _, row)| row).collect();
     json!({
         "time": clock::format_instant(now),
@@ -92,9 +116,21 @@ pub fn scoreboard(contest: &Contest, side: Side, now: i64) -> Value {
     })
 }
 
-fn cell(contest: &Contest, entry: &Entry, problem: &Id, minutes: impl Fn(i64) -> i64, scale: u8) -> Value {
+fn cell(
+    contest: &Contest,
+    entry: &Entry,
+    problem: &Id,
+    minutes: impl Fn(i64) -> i64,
+    scale: u8,
+) -> Value {
     let cell = entry.cells.get(problem).copied().unwrap_or_default();
-    let Cell { tries, pending, time, first, score } = cell;
+    let Cell {
+        tries,
+        pending,
+        time,
+        first,
+        score,
+    } = cell;
     let mut out = json!({ "problem_id": problem, "num_judged": tries, "num_pending": pending });
     match contest.scoring() {
         Scoring::Icpc => {
@@ -122,7 +158,11 @@ fn number(value: i64, scale: u8) -> Value {
 pub fn by_name(a: &str, b: &str) -> std::cmp::Ordering {
     static COLLATOR: OnceLock<Option<CollatorBorrowed<'static>>> = OnceLock::new();
     let collator = COLLATOR.get_or_init(|| {
-        Collator::try_new(icu_locale_core::locale!("en-US").into(), CollatorOptions::default()).ok()
+        Collator::try_new(
+            icu_locale_core::locale!("en-US").into(),
+            CollatorOptions::default(),
+        )
+        .ok()
     });
     match collator {
         Some(collator) => collator.compare(a, b),

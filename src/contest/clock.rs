@@ -21,7 +21,10 @@ pub fn parse_relative(text: &str) -> Option<i64> {
         return None;
     }
     let number = |digits: &str| -> Option<i64> {
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+        digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| digits.parse().ok())?
     };
     let millis = number(&format!("{fraction:0<3}")[..3]).filter(|_| number(fraction).is_some())?;
     let (minutes, seconds) = (number(minutes)?, number(seconds)?);
@@ -34,14 +37,25 @@ pub fn parse_relative(text: &str) -> Option<i64> {
 
 /// Writes a relative time, `1:02:03.456`.
 pub fn format_relative(millis: i64) -> String {
-    let (sign, millis) = if millis < 0 { ("-", millis.unsigned_abs()) } else { ("", millis.unsigned_abs()) };
+    let (sign, millis) = if millis < 0 {
+        ("-", millis.unsigned_abs())
+    } else {
+        ("", millis.unsigned_abs())
+    };
     let (hours, rest) = (millis / 3_600_000, millis % 3_600_000);
-    format!("{sign}{hours}:{:02}:{:02}.{:03}", rest / 60_000, rest / 1000 % 60, rest % 1000)
+    format!(
+        "{sign}{hours}:{:02}:{:02}.{:03}",
+        rest / 60_000,
+        rest / 1000 % 60,
+        rest % 1000
+    )
 }
 
 /// Parses an instant, `2024-11-17T01:00:00.000Z` or with an offset (`-05`, `+01:00`), to milliseconds since 1970 UTC.
 pub fn parse_instant(text: &str) -> Option<i64> {
-    text.parse::<Timestamp>().ok().map(Timestamp::as_millisecond)
+    text.parse::<Timestamp>()
+        .ok()
+        .map(Timestamp::as_millisecond)
 }
 
 /// Writes an instant in UTC with milliseconds.
@@ -68,9 +82,24 @@ mod tests {
         ] {
             assert_eq!(parse_relative(text), Some(millis), "{text}");
         }
-        for text in ["", "1", "20:00", "0:60:00", "0:00:60", "0:0:0", "0:00:00.", "1:00:00:00", "--0:00:01", "a:00:00",
-            "0:00:0x", "0:00:00.x", "99999:00:00", "٠:00:00", "+1:00:00", "0:+1:00"]
-        {
+        for text in [
+            "",
+            "1",
+            "20:00",
+            "0:60:00",
+            "0:00:60",
+            "0:0:0",
+            "0:00:00.",
+            "1:00:00:00",
+            "--0:00:01",
+            "a:00:00",
+            "0:00:0x",
+            "0:00:00.x",
+            "99999:00:00",
+            "٠:00:00",
+            "+1:00:00",
+            "0:+1:00",
+        ] {
             assert_eq!(parse_relative(text), None, "{text}");
         }
         assert_eq!(format_relative(-923_004), "-0:15:23.004");
@@ -80,8 +109,14 @@ mod tests {
     #[test]
     fn instants_are_read_with_any_offset() {
         assert_eq!(parse_instant("1970-01-01T00:00:01Z"), Some(1000));
-        assert_eq!(parse_instant("2023-02-25T14:00:00.004-05"), parse_instant("2023-02-25T19:00:00.004Z"));
-        assert_eq!(parse_instant("2023-02-18T10:30:00.000+01:00"), parse_instant("2023-02-18T09:30:00.000Z"));
+        assert_eq!(
+            parse_instant("2023-02-25T14:00:00.004-05"),
+            parse_instant("2023-02-25T19:00:00.004Z")
+        );
+        assert_eq!(
+            parse_instant("2023-02-18T10:30:00.000+01:00"),
+            parse_instant("2023-02-18T09:30:00.000Z")
+        );
         assert_eq!(parse_instant("soon"), None);
         assert_eq!(format_instant(1500), "1970-01-01T00:00:01.500Z");
     }

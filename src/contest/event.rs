@@ -7,10 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::{
-    clock, decimal,
-    settings::Settings,
-};
+use super::{clock, decimal, settings::Settings};
 use crate::board::Id;
 
 /// The longest text of a name, in bytes. A longer one is a mistake.
@@ -68,17 +65,26 @@ impl Kind {
 
     /// The kind of a CLICS type.
     pub fn of(name: &str) -> Self {
-        Self::NAMES.iter().find(|(_, known)| *known == name).map_or(Self::Other, |(kind, _)| *kind)
+        Self::NAMES
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map_or(Self::Other, |(kind, _)| *kind)
     }
 
     /// The CLICS type.
     pub fn name(self) -> &'static str {
-        Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("other", |(_, name)| name)
+        Self::NAMES
+            .iter()
+            .find(|(kind, _)| *kind == self)
+            .map_or("other", |(_, name)| name)
     }
 
     /// A contest has one of these, without an id.
     pub fn is_single(self) -> bool {
-        matches!(self, Self::Contest | Self::State | Self::Settings | Self::Thaw)
+        matches!(
+            self,
+            Self::Contest | Self::State | Self::Settings | Self::Thaw
+        )
     }
 }
 
@@ -92,7 +98,10 @@ pub struct EventError {
 
 impl EventError {
     fn new(place: impl Into<String>, expected: impl Into<String>) -> Self {
-        Self { place: place.into(), expected: expected.into() }
+        Self {
+            place: place.into(),
+            expected: expected.into(),
+        }
     }
 }
 
@@ -112,33 +121,55 @@ pub struct Notification {
 impl Notification {
     /// Reads one line. `None` for an empty one, a heartbeat.
     pub fn parse(line: &[u8]) -> Result<Option<Self>, EventError> {
-        let text = std::str::from_utf8(line)
-            .map_err(|error| EventError::new("line", format!("not UTF-8 from byte {}", error.valid_up_to())))?;
+        let text = std::str::from_utf8(line).map_err(|error| {
+            EventError::new(
+                "line",
+                format!("not UTF-8 from byte {}", error.valid_up_to()),
+            )
+        })?;
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let value: Value = serde_json::from_str(text).map_err(|error| EventError::new("line", not_json(&error)))?;
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| EventError::new("line", not_json(&error)))?;
         Self::from_value(value).map(Some)
     }
 
     /// Brings a notification object into its normal form.
     pub fn from_value(value: Value) -> Result<Self, EventError> {
         let Value::Object(mut line) = value else {
-            return Err(EventError::new("line", "expected an object with `type` and `data`"));
+            return Err(EventError::new(
+                "line",
+                "expected an object with `type` and `data`",
+            ));
         };
         let kind = match line.get("type") {
             Some(Value::String(kind)) if !kind.is_empty() && kind.len() <= 64 => kind.clone(),
-            other => return Err(EventError::new("type", format!("expected a CLICS type, got {}", shown(other)))),
+            other => {
+                return Err(EventError::new(
+                    "type",
+                    format!("expected a CLICS type, got {}", shown(other)),
+                ));
+            }
         };
-        let kind = if kind == "contests" { "contest".to_owned() } else { kind };
+        let kind = if kind == "contests" {
+            "contest".to_owned()
+        } else {
+            kind
+        };
         let token = match line.get("token") {
             None | Some(Value::Null) => None,
             Some(Value::String(token)) if token.len() <= 256 => Some(token.clone()),
             other => {
-                return Err(EventError::new("token", format!("expected at most 256 bytes, got {}", shown(other))));
+                return Err(EventError::new(
+                    "token",
+                    format!("expected at most 256 bytes, got {}", shown(other)),
+                ));
             }
         };
-        let mut data = line.remove("data").ok_or_else(|| EventError::new("data", "is missing"))?;
+        let mut data = line
+            .remove("data")
+            .ok_or_else(|| EventError::new("data", "is missing"))?;
         let older = line.get("op").and_then(Value::as_str).map(str::to_owned);
         let inner = data.get("id").and_then(text_id);
         let outer = line.get("id").and_then(text_id);
@@ -150,7 +181,10 @@ impl Notification {
                 inner
             }
             Some(other) => {
-                return Err(EventError::new("op", format!("expected create, update or delete, got {other:?}")));
+                return Err(EventError::new(
+                    "op",
+                    format!("expected create, update or delete, got {other:?}"),
+                ));
             }
             None => match (outer, inner) {
                 (Some(outer), Some(inner)) if outer != inner && !Kind::of(&kind).is_single() => {
@@ -162,8 +196,17 @@ impl Notification {
                 (outer, inner) => outer.or(inner),
             },
         };
-        let id = if Kind::of(&kind).is_single() { None } else { id };
-        Ok(Self { kind, id, data, token })
+        let id = if Kind::of(&kind).is_single() {
+            None
+        } else {
+            id
+        };
+        Ok(Self {
+            kind,
+            id,
+            data,
+            token,
+        })
     }
 
     /// Does it stand for a whole collection?
@@ -197,23 +240,34 @@ impl Event {
         let kind = Kind::of(name);
         let object = |id: Option<&str>, data: &Value| match data {
             Value::Object(map) => Object::read(kind, id, map),
-            other => Err(EventError::new(format!("{name} data"), format!("expected an object, got {}", shown(Some(other))))),
+            other => Err(EventError::new(
+                format!("{name} data"),
+                format!("expected an object, got {}", shown(Some(other))),
+            )),
         };
         match (kind, data) {
             (Kind::Other, _) => Ok(Self::Other),
-            (Kind::Contest | Kind::Settings, Value::Null) => {
-                Err(EventError::new(name, "cannot be null; a contest is deleted with DELETE /api/contests/{id}"))
-            }
+            (Kind::Contest | Kind::Settings, Value::Null) => Err(EventError::new(
+                name,
+                "cannot be null; a contest is deleted with DELETE /api/contests/{id}",
+            )),
             (Kind::State, Value::Null) => Ok(Self::Put(Object::State(Times::default()))),
             (Kind::Thaw, Value::Null) => Ok(Self::Put(Object::Thaw(false))),
             (kind, data) if kind.is_single() => object(None, data).map(Self::Put),
             (kind, Value::Null) => {
-                let id = id.ok_or_else(|| EventError::new(format!("{name} id"), "a deletion needs the object's id"))?;
-                Ok(Self::Delete(kind, checked_id(id).ok_or_else(|| bad_id(name, id))?))
+                let id = id.ok_or_else(|| {
+                    EventError::new(format!("{name} id"), "a deletion needs the object's id")
+                })?;
+                Ok(Self::Delete(
+                    kind,
+                    checked_id(id).ok_or_else(|| bad_id(name, id))?,
+                ))
             }
-            (kind, Value::Array(items)) if id.is_none() => {
-                items.iter().map(|item| object(None, item)).collect::<Result<_, _>>().map(|all| Self::Replace(kind, all))
-            }
+            (kind, Value::Array(items)) if id.is_none() => items
+                .iter()
+                .map(|item| object(None, item))
+                .collect::<Result<_, _>>()
+                .map(|all| Self::Replace(kind, all)),
             (_, data) => object(id, data).map(Self::Put),
         }
     }
@@ -383,21 +437,36 @@ pub struct Adjustment {
 
 impl Object {
     fn read(kind: Kind, id: Option<&str>, map: &Map<String, Value>) -> Result<Self, EventError> {
-        let own = if kind.is_single() { None } else { id.or_else(|| map.get("id").and_then(Value::as_str)) };
+        let own = if kind.is_single() {
+            None
+        } else {
+            id.or_else(|| map.get("id").and_then(Value::as_str))
+        };
         let fields = Fields { kind, id: own, map };
         Ok(match kind {
             Kind::Contest => Self::Contest(Box::new(Info {
-                name: fields.text("name")?.or(fields.text("id")?).unwrap_or_default(),
+                name: fields
+                    .text("name")?
+                    .or(fields.text("id")?)
+                    .unwrap_or_default(),
                 formal_name: fields.text("formal_name")?,
                 start: fields.instant("start_time")?,
                 countdown_pause: fields.relative("countdown_pause_time")?,
                 duration: fields.positive("duration")?,
                 freeze: fields.positive("scoreboard_freeze_duration")?,
-                penalty: fields.minutes_or_relative("penalty_time")?.unwrap_or(PENALTY_DEFAULT_MS),
+                penalty: fields
+                    .minutes_or_relative("penalty_time")?
+                    .unwrap_or(PENALTY_DEFAULT_MS),
                 points: match fields.text("scoreboard_type")?.as_deref() {
                     None | Some("pass-fail") => false,
                     Some("score") => true,
-                    Some(other) => return Err(fields.error("scoreboard_type", "pass-fail or score", &other.into())),
+                    Some(other) => {
+                        return Err(fields.error(
+                            "scoreboard_type",
+                            "pass-fail or score",
+                            &other.into(),
+                        ));
+                    }
                 },
             })),
             Kind::State => Self::State(Times {
@@ -419,7 +488,10 @@ impl Object {
                 hidden: fields.boolean("hidden")?.unwrap_or(false),
                 sortorder: fields.integer("sortorder")?,
             }),
-            Kind::Organizations => Self::Organization(Organization { id: fields.own_id()?, name: fields.name()? }),
+            Kind::Organizations => Self::Organization(Organization {
+                id: fields.own_id()?,
+                name: fields.name()?,
+            }),
             Kind::Teams => Self::Team(Team {
                 id: fields.own_id()?,
                 name: match fields.text("display_name")? {
@@ -432,7 +504,10 @@ impl Object {
             }),
             Kind::Problems => Self::Problem(Problem {
                 id: fields.own_id()?,
-                label: fields.text("label")?.or(fields.text("short_name")?).unwrap_or_else(|| own.unwrap_or("").to_owned()),
+                label: fields
+                    .text("label")?
+                    .or(fields.text("short_name")?)
+                    .unwrap_or_else(|| own.unwrap_or("").to_owned()),
                 name: fields.name()?,
                 ordinal: fields.integer("ordinal")?.unwrap_or(0),
                 rgb: fields.text("rgb")?,
@@ -447,22 +522,29 @@ impl Object {
             }),
             Kind::Judgements => Self::Judgement(Judgement {
                 id: fields.own_id()?,
-                submission: fields
-                    .reference("submission_id")?
-                    .ok_or_else(|| fields.error("submission_id", "the id of a submission", &Value::Null))?,
+                submission: fields.reference("submission_id")?.ok_or_else(|| {
+                    fields.error("submission_id", "the id of a submission", &Value::Null)
+                })?,
                 verdict: match fields.reference("judgement_type_id")? {
                     Some(verdict) => Some(verdict),
                     None => fields.reference("simplified_judgement_type_id")?,
                 },
                 current: fields.boolean("current")?.unwrap_or(true),
                 score: fields.score("score")?,
-                end: Moment { contest_time: fields.relative("end_contest_time")?, time: fields.instant("end_time")? },
-                start: Moment { contest_time: fields.relative("start_contest_time")?, time: fields.instant("start_time")? },
+                end: Moment {
+                    contest_time: fields.relative("end_contest_time")?,
+                    time: fields.instant("end_time")?,
+                },
+                start: Moment {
+                    contest_time: fields.relative("start_contest_time")?,
+                    time: fields.instant("start_time")?,
+                },
             }),
             Kind::Settings => {
                 let settings = serde_json::from_value(Value::Object(map.clone()))
                     .map_err(|error| EventError::new("rankcast", error.to_string()))?;
-                Settings::check(&settings).map_err(|expected| EventError::new("rankcast", expected))?;
+                Settings::check(&settings)
+                    .map_err(|expected| EventError::new("rankcast", expected))?;
                 Self::Settings(Box::new(settings))
             }
             Kind::Adjustments => Self::Adjustment(Adjustment {
@@ -470,9 +552,9 @@ impl Object {
                 team: fields
                     .reference("team_id")?
                     .ok_or_else(|| fields.error("team_id", "the id of a team", &Value::Null))?,
-                penalty: fields
-                    .minutes_or_relative("penalty")?
-                    .ok_or_else(|| fields.error("penalty", "minutes or a relative time", &Value::Null))?,
+                penalty: fields.minutes_or_relative("penalty")?.ok_or_else(|| {
+                    fields.error("penalty", "minutes or a relative time", &Value::Null)
+                })?,
             }),
             Kind::Thaw => Self::Thaw(fields.instant("thawed")?.is_some()),
             Kind::Other => unreachable!("other kinds have no objects here"),
@@ -504,7 +586,10 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     fn error(&self, field: &str, expected: &str, got: &Value) -> EventError {
-        let id = self.id.map(|id| format!(" {}", clipped(id))).unwrap_or_default();
+        let id = self
+            .id
+            .map(|id| format!(" {}", clipped(id)))
+            .unwrap_or_default();
         EventError::new(
             format!("{}{id}: field `{field}`", self.kind.name()),
             format!("expected {expected}, got {}", shown(Some(got))),
@@ -512,27 +597,41 @@ impl Fields<'_> {
     }
 
     /// The field, if it is there and not null, as `read` gives it; an error if that gives nothing.
-    fn read<T>(&self, field: &str, expected: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, EventError> {
+    fn read<T>(
+        &self,
+        field: &str,
+        expected: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, EventError> {
         match self.map.get(field) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => read(value).map(Some).ok_or_else(|| self.error(field, expected, value)),
+            Some(value) => read(value)
+                .map(Some)
+                .ok_or_else(|| self.error(field, expected, value)),
         }
     }
 
     fn own_id(&self) -> Result<Id, EventError> {
-        let id = self.id.ok_or_else(|| EventError::new(format!("{} id", self.kind.name()), "is missing"))?;
+        let id = self
+            .id
+            .ok_or_else(|| EventError::new(format!("{} id", self.kind.name()), "is missing"))?;
         checked_id(id).ok_or_else(|| bad_id(self.kind.name(), id))
     }
 
     fn text(&self, field: &str) -> Result<Option<String>, EventError> {
         self.read(field, "a text of at most 20000 bytes", |value| {
-            value.as_str().filter(|text| text.len() <= TEXT_MAX).map(str::to_owned)
+            value
+                .as_str()
+                .filter(|text| text.len() <= TEXT_MAX)
+                .map(str::to_owned)
         })
     }
 
     /// The name; without one the id.
     fn name(&self) -> Result<String, EventError> {
-        Ok(self.text("name")?.unwrap_or_else(|| self.id.unwrap_or("").to_owned()))
+        Ok(self
+            .text("name")?
+            .unwrap_or_else(|| self.id.unwrap_or("").to_owned()))
     }
 
     fn reference(&self, field: &str) -> Result<Option<Id>, EventError> {
@@ -543,7 +642,10 @@ impl Fields<'_> {
         let expected = "an array of at most 100 ids";
         let list = self.read(field, expected, |value| {
             let items = value.as_array().filter(|items| items.len() <= GROUPS_MAX)?;
-            items.iter().map(|item| item.as_str().and_then(checked_id)).collect::<Option<Vec<_>>>()
+            items
+                .iter()
+                .map(|item| item.as_str().and_then(checked_id))
+                .collect::<Option<Vec<_>>>()
         })?;
         Ok(list.unwrap_or_default())
     }
@@ -557,24 +659,37 @@ impl Fields<'_> {
     }
 
     fn relative(&self, field: &str) -> Result<Option<i64>, EventError> {
-        self.read(field, "a relative time such as 1:02:03.456", |value| value.as_str().and_then(clock::parse_relative))
+        self.read(field, "a relative time such as 1:02:03.456", |value| {
+            value.as_str().and_then(clock::parse_relative)
+        })
     }
 
     fn positive(&self, field: &str) -> Result<Option<i64>, EventError> {
-        self.read(field, "a relative time of at least 0, such as 5:00:00.000", |value| {
-            value.as_str().and_then(clock::parse_relative).filter(|millis| *millis >= 0)
-        })
+        self.read(
+            field,
+            "a relative time of at least 0, such as 5:00:00.000",
+            |value| {
+                value
+                    .as_str()
+                    .and_then(clock::parse_relative)
+                    .filter(|millis| *millis >= 0)
+            },
+        )
     }
 
     /// 2023-06 has whole minutes, 2026-01 relative times.
     fn minutes_or_relative(&self, field: &str) -> Result<Option<i64>, EventError> {
-        self.read(field, "whole minutes or a relative time such as 0:20:00.000", |value| match value {
-            Value::String(text) => clock::parse_relative(text),
-            value => value
-                .as_i64()
-                .and_then(|minutes| minutes.checked_mul(60_000))
-                .filter(|millis| millis.abs() <= clock::RELATIVE_MAX_MS),
-        })
+        self.read(
+            field,
+            "whole minutes or a relative time such as 0:20:00.000",
+            |value| match value {
+                Value::String(text) => clock::parse_relative(text),
+                value => value
+                    .as_i64()
+                    .and_then(|minutes| minutes.checked_mul(60_000))
+                    .filter(|millis| millis.abs() <= clock::RELATIVE_MAX_MS),
+            },
+        )
     }
 
     fn instant(&self, field: &str) -> Result<Option<i64>, EventError> {
@@ -584,10 +699,14 @@ impl Fields<'_> {
     }
 
     fn score(&self, field: &str) -> Result<Option<i64>, EventError> {
-        self.read(field, "a number within ±1000000000 with at most 6 decimals", |value| match value {
-            Value::Number(number) => decimal::parse(&number.to_string()),
-            _ => None,
-        })
+        self.read(
+            field,
+            "a number within ±1000000000 with at most 6 decimals",
+            |value| match value {
+                Value::Number(number) => decimal::parse(&number.to_string()),
+                _ => None,
+            },
+        )
     }
 }
 
@@ -595,7 +714,10 @@ const ID_FORM: &str =
     "an id: 1 to 36 of A-Z a-z 0-9 _ . -, not starting with - or ., not ending with .";
 
 fn bad_id(kind: &str, id: &str) -> EventError {
-    EventError::new(format!("{kind} id"), format!("expected {ID_FORM}, got {:?}", clipped(id)))
+    EventError::new(
+        format!("{kind} id"),
+        format!("expected {ID_FORM}, got {:?}", clipped(id)),
+    )
 }
 
 /// The id, if it is a CLICS identifier.
@@ -606,7 +728,9 @@ pub fn checked_id(id: &str) -> Option<Id> {
 /// Is it a CLICS identifier: `[A-Za-z0-9_.-]{1,36}`, not starting with `-` or `.`, not ending with `.`?
 pub fn is_id(id: &str) -> bool {
     (1..=36).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
         && !id.starts_with(['-', '.'])
         && !id.ends_with('.')
 }

@@ -36,7 +36,10 @@ pub struct Both<T> {
 impl<T> Both<T> {
     /// What `make` gives for each view.
     pub fn from_fn(mut make: impl FnMut(Side) -> T) -> Self {
-        Self { public: make(Side::Public), jury: make(Side::Jury) }
+        Self {
+            public: make(Side::Public),
+            jury: make(Side::Jury),
+        }
     }
 
     /// Each with its view.
@@ -112,7 +115,10 @@ impl Unit {
             Scoring::Icpc => Tally::Icpc(Both::default()),
             Scoring::Ioi => Tally::Ioi(Both::default()),
         };
-        Self { attempts: Attempts::new(), tally }
+        Self {
+            attempts: Attempts::new(),
+            tally,
+        }
     }
 
     /// Puts an attempt, changes its verdicts, or takes it away.
@@ -154,13 +160,23 @@ impl Unit {
 
 /// The judgement of a submission that counts: of those with `current` not false the latest by end time (start time where
 /// it has none), then by id (RULES 10). `start` is the start of the contest, for feeds that give instants only.
-pub fn deciding<'a>(judgements: impl IntoIterator<Item = &'a Judgement>, start: Option<i64>) -> Option<&'a Judgement> {
-    judgements.into_iter().filter(|judgement| judgement.current).max_by(|a, b| {
-        let when = |judgement: &Judgement| {
-            judgement.end.in_contest(start).or_else(|| judgement.start.in_contest(start)).unwrap_or(i64::MIN)
-        };
-        when(a).cmp(&when(b)).then_with(|| a.id.cmp(&b.id))
-    })
+pub fn deciding<'a>(
+    judgements: impl IntoIterator<Item = &'a Judgement>,
+    start: Option<i64>,
+) -> Option<&'a Judgement> {
+    judgements
+        .into_iter()
+        .filter(|judgement| judgement.current)
+        .max_by(|a, b| {
+            let when = |judgement: &Judgement| {
+                judgement
+                    .end
+                    .in_contest(start)
+                    .or_else(|| judgement.start.in_contest(start))
+                    .unwrap_or(i64::MIN)
+            };
+            when(a).cmp(&when(b)).then_with(|| a.id.cmp(&b.id))
+        })
 }
 
 /// The verdict of a judgement under a scoring. `None`: the judgement type is not known (yet).
@@ -170,8 +186,12 @@ pub fn verdict(
     scoring: Scoring,
     compile_error_penalty: bool,
 ) -> Option<Verdict> {
-    let Some(judgement) = judgement else { return Some(Verdict::Pending) };
-    let Some(kind) = &judgement.verdict else { return Some(Verdict::Pending) };
+    let Some(judgement) = judgement else {
+        return Some(Verdict::Pending);
+    };
+    let Some(kind) = &judgement.verdict else {
+        return Some(Verdict::Pending);
+    };
     if &**kind == "JE" {
         return Some(Verdict::Pending);
     }
@@ -179,7 +199,9 @@ pub fn verdict(
     Some(match scoring {
         Scoring::Ioi => judgement.score.map_or(Verdict::Free, Verdict::Score),
         Scoring::Icpc if meaning.solved => Verdict::Accepted,
-        Scoring::Icpc if meaning.penalty || (compile_error_penalty && is_compile_error(kind)) => Verdict::Wrong,
+        Scoring::Icpc if meaning.penalty || (compile_error_penalty && is_compile_error(kind)) => {
+            Verdict::Wrong
+        }
         Scoring::Icpc => Verdict::Free,
     })
 }
@@ -202,19 +224,33 @@ pub struct Meaning {
 pub fn meaning(kind: &str, defined: Option<&JudgementType>) -> Option<Meaning> {
     let known = well_known(kind);
     let Some(defined) = defined else { return known };
-    let solved = defined.solved.or(known.map(|known| known.solved)).unwrap_or(false);
-    let penalty = defined.penalty.or(known.map(|known| known.penalty)).unwrap_or(!solved);
+    let solved = defined
+        .solved
+        .or(known.map(|known| known.solved))
+        .unwrap_or(false);
+    let penalty = defined
+        .penalty
+        .or(known.map(|known| known.penalty))
+        .unwrap_or(!solved);
     Some(Meaning { solved, penalty })
 }
 
 fn well_known(kind: &str) -> Option<Meaning> {
     match kind {
-        "AC" | "APE" => Some(Meaning { solved: true, penalty: false }),
-        "CE" | "CTL" | "JE" | "SE" | "CS" => Some(Meaning { solved: false, penalty: false }),
-        "RE" | "WA" | "TLE" | "RTE" | "OLE" | "PE" | "EO" | "IO" | "NO" | "WTL" | "ILE" | "TCO" | "TWA" | "TPE" | "TEO"
-        | "TIO" | "TNO" | "MLE" | "SV" | "IF" | "RCO" | "RWA" | "RPE" | "REO" | "RIO" | "RNO" => {
-            Some(Meaning { solved: false, penalty: true })
-        }
+        "AC" | "APE" => Some(Meaning {
+            solved: true,
+            penalty: false,
+        }),
+        "CE" | "CTL" | "JE" | "SE" | "CS" => Some(Meaning {
+            solved: false,
+            penalty: false,
+        }),
+        "RE" | "WA" | "TLE" | "RTE" | "OLE" | "PE" | "EO" | "IO" | "NO" | "WTL" | "ILE" | "TCO"
+        | "TWA" | "TPE" | "TEO" | "TIO" | "TNO" | "MLE" | "SV" | "IF" | "RCO" | "RWA" | "RPE"
+        | "REO" | "RIO" | "RNO" => Some(Meaning {
+            solved: false,
+            penalty: true,
+        }),
         _ => None,
     }
 }

@@ -25,25 +25,38 @@ pub fn score(contest: &Contest, entry: &Entry) -> Result<Option<u64>, Beyond> {
     let columns = &board.shape().columns;
     let sections = usize::from(columns.first().is_some_and(|column| column.section));
     let uppermost = board.window(Some(1)).next().map(|first| first.values);
-    if !entry.label.official || uppermost.is_some_and(|first| !board.shape().same_section(&first, &entry.values)) {
+    if !entry.label.official
+        || uppermost.is_some_and(|first| !board.shape().same_section(&first, &entry.values))
+    {
         return Ok(None);
     }
     let values = &entry.values[sections..];
     match contest.scoring() {
         Scoring::Icpc => {
             let seconds = |index: usize| {
-                let unit = columns[sections + index].unit.map_or(1, |unit| unit.millis() / 1000);
+                let unit = columns[sections + index]
+                    .unit
+                    .map_or(1, |unit| unit.millis() / 1000);
                 values[index].checked_mul(unit).ok_or(Beyond)
             };
             pack(values[0], seconds(1)?, seconds(2)?).map(Some)
         }
-        Scoring::Ioi => u64::try_from(values[0]).ok().filter(|total| *total <= SCORE_MAX).map(Some).ok_or(Beyond),
+        Scoring::Ioi => u64::try_from(values[0])
+            .ok()
+            .filter(|total| *total <= SCORE_MAX)
+            .map(Some)
+            .ok_or(Beyond),
     }
 }
 
 /// Packs solved problems, penalty and last acceptance (seconds) so that a greater number is a better place.
 pub fn pack(solved: i64, penalty: i64, last: i64) -> Result<u64, Beyond> {
-    let fit = |value: i64, bits: u32| u64::try_from(value).ok().filter(|value| *value < 1 << bits).ok_or(Beyond);
+    let fit = |value: i64, bits: u32| {
+        u64::try_from(value)
+            .ok()
+            .filter(|value| *value < 1 << bits)
+            .ok_or(Beyond)
+    };
     let complement = |value: i64, bits: u32| fit(value, bits).map(|value| (1 << bits) - 1 - value);
     Ok(fit(solved, SOLVED_BITS)? << (PENALTY_BITS + LAST_BITS)
         | complement(penalty, PENALTY_BITS)? << LAST_BITS

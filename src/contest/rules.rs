@@ -37,7 +37,6 @@ pub struct Rules {
     pub(super) shapes: Both<Shape>,
 }
 
-
 impl Rules {
     #[allow(clippy::too_many_arguments)] // exactly what rows depend on, and nothing has a better place
     pub(super) fn new(
@@ -49,7 +48,11 @@ impl Rules {
         groups: &BTreeMap<Id, Group>,
         scale: u8,
     ) -> Self {
-        let scoring = settings.scoring.unwrap_or(if info.points { Scoring::Ioi } else { Scoring::Icpc });
+        let scoring = settings.scoring.unwrap_or(if info.points {
+            Scoring::Ioi
+        } else {
+            Scoring::Icpc
+        });
         let opened = opened || (settings.thaw == Thaw::Upstream && times.thawed.is_some());
         let sections = Both::from_fn(|side| {
             let mut orders: Vec<i64> = groups
@@ -78,10 +81,18 @@ impl Rules {
             auto_teams: settings.auto_teams,
             types: types
                 .values()
-                .map(|defined| (defined.id.clone(), judging::meaning(&defined.id, Some(defined))))
+                .map(|defined| {
+                    (
+                        defined.id.clone(),
+                        judging::meaning(&defined.id, Some(defined)),
+                    )
+                })
                 .filter(|(id, meaning)| judging::meaning(id, None) != *meaning)
                 .collect(),
-            groups: groups.values().map(|group| (group.id.clone(), (group.hidden, group.sortorder))).collect(),
+            groups: groups
+                .values()
+                .map(|group| (group.id.clone(), (group.hidden, group.sortorder)))
+                .collect(),
             scale: if scoring == Scoring::Ioi { scale } else { 0 },
             shapes,
         }
@@ -94,12 +105,17 @@ impl Rules {
 
     /// What a judgement type means; `None` if nobody said.
     pub(super) fn meaning(&self, kind: &str) -> Option<Meaning> {
-        self.types.get(kind).copied().unwrap_or_else(|| judging::meaning(kind, None))
+        self.types
+            .get(kind)
+            .copied()
+            .unwrap_or_else(|| judging::meaning(kind, None))
     }
 
     /// The contest time of a submission, if it can be told.
     pub(super) fn contest_time(&self, submission: &Submission) -> Option<i64> {
-        submission.contest_time.or_else(|| Some(submission.time? - self.start?))
+        submission
+            .contest_time
+            .or_else(|| Some(submission.time? - self.start?))
     }
 
     /// Does a submission of that contest time count (RULES 7)?
@@ -118,13 +134,19 @@ impl Rules {
     }
 
     /// The penalty of solved problems (time of acceptance and wrong attempts of each, in ms), in the unit of the board.
-    pub(super) fn penalty_of(&self, solved: impl Iterator<Item = (i64, u32)>, adjustment: i64) -> i64 {
+    pub(super) fn penalty_of(
+        &self,
+        solved: impl Iterator<Item = (i64, u32)>,
+        adjustment: i64,
+    ) -> i64 {
         let floor_to = |millis: i64, unit: Unit| millis.div_euclid(unit.millis()) * unit.millis();
         let each = match self.rounding {
             Rounding::Minutes => Unit::Minutes,
             Rounding::Seconds | Rounding::SumThenMinutes => Unit::Seconds,
         };
-        let sum: i64 = solved.map(|(time, wrong)| floor_to(time, each) + i64::from(wrong) * self.penalty).sum();
+        let sum: i64 = solved
+            .map(|(time, wrong)| floor_to(time, each) + i64::from(wrong) * self.penalty)
+            .sum();
         self.in_unit(sum + adjustment)
     }
 }
@@ -137,14 +159,26 @@ fn shape(settings: &Settings, scoring: Scoring, sections: bool, scale: u8) -> Sh
             Column::ascending("penalty").unit(unit),
             Column::ascending("last_accepted").unit(unit),
         ],
-        Scoring::Ioi => vec![Column { scale, ..Column::descending("score") }],
+        Scoring::Ioi => vec![Column {
+            scale,
+            ..Column::descending("score")
+        }],
     };
     let rank_by = settings.rank_by.unwrap_or(2);
     for column in columns.iter_mut().take(rank_by) {
         column.rank = true;
     }
     if sections {
-        columns.insert(0, Column { section: true, ..Column::ascending("section") });
+        columns.insert(
+            0,
+            Column {
+                section: true,
+                ..Column::ascending("section")
+            },
+        );
     }
-    Shape { ties: settings.ties, ..Shape::new(columns) }
+    Shape {
+        ties: settings.ties,
+        ..Shape::new(columns)
+    }
 }

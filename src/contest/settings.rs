@@ -48,7 +48,9 @@ impl Settings {
     /// Checks what types cannot: the error says what was expected.
     pub fn check(&self) -> Result<(), String> {
         match self.rank_by {
-            Some(columns) if !(1..=3).contains(&columns) => Err(format!("rank_by: expected 1, 2 or 3, got {columns}")),
+            Some(columns) if !(1..=3).contains(&columns) => {
+                Err(format!("rank_by: expected 1, 2 or 3, got {columns}"))
+            }
             _ => Ok(()),
         }
     }

@@ -7,7 +7,10 @@ use std::{
 
 use super::{
     decimal,
-    event::{Adjustment, Event, Group, Info, Judgement, JudgementType, Kind, Object, Organization, Problem, Submission, Team, Times},
+    event::{
+        Adjustment, Event, Group, Info, Judgement, JudgementType, Kind, Object, Organization,
+        Problem, Submission, Team, Times,
+    },
     first::Race,
     judging::{self, Attempt, Both, Side, Unit, Verdict},
     rules::Rules,
@@ -106,7 +109,11 @@ struct Stat {
 impl Stat {
     fn of(cell: &Cell) -> Self {
         let solved = cell.time.is_some() || cell.score.is_some_and(|score| score > 0);
-        Self { solved: u32::from(solved), tries: cell.tries, pending: cell.pending }
+        Self {
+            solved: u32::from(solved),
+            tries: cell.tries,
+            pending: cell.pending,
+        }
     }
 
     fn add(&mut self, other: Self) {
@@ -147,7 +154,10 @@ struct Dirty {
 
 impl Dirty {
     fn cell(&mut self, team: &Id, problem: &Id) {
-        self.rows.entry(team.clone()).or_default().insert(problem.clone());
+        self.rows
+            .entry(team.clone())
+            .or_default()
+            .insert(problem.clone());
     }
 
     fn row(&mut self, team: &Id) {
@@ -170,8 +180,23 @@ pub struct Aside {
 impl Contest {
     /// A contest without events.
     pub fn new(id: &str) -> Self {
-        let (info, settings, times) = (Info { penalty: super::event::PENALTY_DEFAULT_MS, ..Info::default() }, Settings::default(), Times::default());
-        let rules = Rules::new(&info, &settings, &times, false, &BTreeMap::new(), &BTreeMap::new(), 0);
+        let (info, settings, times) = (
+            Info {
+                penalty: super::event::PENALTY_DEFAULT_MS,
+                ..Info::default()
+            },
+            Settings::default(),
+            Times::default(),
+        );
+        let rules = Rules::new(
+            &info,
+            &settings,
+            &times,
+            false,
+            &BTreeMap::new(),
+            &BTreeMap::new(),
+            0,
+        );
         let boards = Both::from_fn(|side| Board::new(rules.shapes[side].clone()));
         Self {
             id: id.to_owned(),
@@ -250,16 +275,24 @@ impl Contest {
         }
         let mut problems: Vec<&Problem> = self.problems.values().collect();
         problems.sort_by(|a, b| (a.ordinal, &a.label, &a.id).cmp(&(b.ordinal, &b.label, &b.id)));
-        problems.into_iter().map(|problem| self.line(side, problem)).collect()
+        problems
+            .into_iter()
+            .map(|problem| self.line(side, problem))
+            .collect()
     }
 
     /// One problem with its statistics.
     pub fn problem(&self, side: Side, id: &str) -> Option<ProblemLine> {
-        self.problems.get(id).map(|problem| self.line(side, problem))
+        self.problems
+            .get(id)
+            .map(|problem| self.line(side, problem))
     }
 
     fn line(&self, side: Side, problem: &Problem) -> ProblemLine {
-        let stat = self.stats[side].get(&problem.id).copied().unwrap_or_default();
+        let stat = self.stats[side]
+            .get(&problem.id)
+            .copied()
+            .unwrap_or_default();
         // Each section has a first of its own; the line names that of the uppermost.
         let first = self
             .races
@@ -292,7 +325,9 @@ impl Contest {
                     return Some(format!("no submission {}", judgement.submission));
                 };
                 match &judgement.verdict {
-                    Some(kind) if self.rules.meaning(kind).is_none() => Some(format!("no judgement type {kind}")),
+                    Some(kind) if self.rules.meaning(kind).is_none() => {
+                        Some(format!("no judgement type {kind}"))
+                    }
                     _ => self.submission_aside(submission),
                 }
             }
@@ -301,8 +336,12 @@ impl Contest {
     }
 
     fn submission_aside(&self, submission: &Submission) -> Option<String> {
-        let Some(team) = &submission.team else { return Some("it has no team".to_owned()) };
-        let Some(problem) = &submission.problem else { return Some("it has no problem".to_owned()) };
+        let Some(team) = &submission.team else {
+            return Some("it has no team".to_owned());
+        };
+        let Some(problem) = &submission.problem else {
+            return Some("it has no problem".to_owned());
+        };
         if !self.teams.contains_key(team) && !self.rules.auto_teams {
             return Some(format!("no team {team}"));
         }
@@ -311,20 +350,36 @@ impl Contest {
         }
         match self.rules.contest_time(submission) {
             None => Some("it has no contest time, and the contest no start".to_owned()),
-            Some(time) if !self.rules.counts(time) => Some("outside of the contest's time".to_owned()),
+            Some(time) if !self.rules.counts(time) => {
+                Some("outside of the contest's time".to_owned())
+            }
             Some(_) => None,
         }
     }
 
     /// Everything that is kept aside now, by type and id.
     pub fn all_aside(&self) -> Vec<Aside> {
-        let submissions = self.submissions.iter().filter(|(_, known)| known.object.is_some()).filter_map(|(id, _)| {
-            Some(Aside { kind: "submissions", id: id.clone(), reason: self.aside(Kind::Submissions, id)? })
-        });
+        let submissions = self
+            .submissions
+            .iter()
+            .filter(|(_, known)| known.object.is_some())
+            .filter_map(|(id, _)| {
+                Some(Aside {
+                    kind: "submissions",
+                    id: id.clone(),
+                    reason: self.aside(Kind::Submissions, id)?,
+                })
+            });
         let judgements = self.judgements.keys().filter_map(|id| {
             // One whose submission is aside is told once, with the submission.
-            let reason = self.aside(Kind::Judgements, id).filter(|reason| reason.starts_with("no submission") || reason.starts_with("no judgement type"))?;
-            Some(Aside { kind: "judgements", id: id.clone(), reason })
+            let reason = self.aside(Kind::Judgements, id).filter(|reason| {
+                reason.starts_with("no submission") || reason.starts_with("no judgement type")
+            })?;
+            Some(Aside {
+                kind: "judgements",
+                id: id.clone(),
+                reason,
+            })
         });
         let mut all: Vec<Aside> = submissions.chain(judgements).collect();
         all.sort();
@@ -365,9 +420,12 @@ impl Contest {
             Kind::Problems => self.problems.keys().cloned().collect(),
             Kind::Adjustments => self.adjustments.keys().cloned().collect(),
             Kind::Judgements => self.judgements.keys().cloned().collect(),
-            Kind::Submissions => {
-                self.submissions.iter().filter(|(_, known)| known.object.is_some()).map(|(id, _)| id.clone()).collect()
-            }
+            Kind::Submissions => self
+                .submissions
+                .iter()
+                .filter(|(_, known)| known.object.is_some())
+                .map(|(id, _)| id.clone())
+                .collect(),
             Kind::Contest | Kind::State | Kind::Settings | Kind::Thaw | Kind::Other => Vec::new(),
         }
     }
@@ -410,7 +468,10 @@ impl Contest {
                 dirty.row(&object.team);
             }
             Object::Submission(object) => {
-                self.submissions.entry(object.id.clone()).or_default().object = Some(object.clone());
+                self.submissions
+                    .entry(object.id.clone())
+                    .or_default()
+                    .object = Some(object.clone());
                 self.place(&object.id, dirty);
             }
             Object::Judgement(object) => {
@@ -420,7 +481,10 @@ impl Contest {
                 if let Some(score) = object.score {
                     self.decimals[usize::from(decimal::decimals(score))] += 1;
                 }
-                let known = self.submissions.entry(object.submission.clone()).or_default();
+                let known = self
+                    .submissions
+                    .entry(object.submission.clone())
+                    .or_default();
                 known.judgements.insert(object.id.clone());
                 self.place(&object.submission, dirty);
             }
@@ -484,22 +548,33 @@ impl Contest {
     }
 
     fn drop_if_empty(&mut self, submission: &Id) {
-        if self.submissions.get(submission).is_some_and(|known| known.object.is_none() && known.judgements.is_empty()) {
+        if self
+            .submissions
+            .get(submission)
+            .is_some_and(|known| known.object.is_none() && known.judgements.is_empty())
+        {
             self.submissions.remove(submission);
         }
     }
 
     /// Derives anew where a submission counts, and moves it there.
     fn place(&mut self, id: &Id, dirty: &mut Dirty) {
-        let Some(known) = self.submissions.get(id) else { return };
+        let Some(known) = self.submissions.get(id) else {
+            return;
+        };
         let is = self.placement(known);
-        let known = self.submissions.get_mut(id).expect("it was there a moment ago");
+        let known = self
+            .submissions
+            .get_mut(id)
+            .expect("it was there a moment ago");
         if known.placed == is {
             return;
         }
         let was = std::mem::replace(&mut known.placed, is.clone());
         let moved = match (&was, &is) {
-            (Some(was), Some(is)) => was.team != is.team || was.problem != is.problem || was.at != is.at,
+            (Some(was), Some(is)) => {
+                was.team != is.team || was.problem != is.problem || was.at != is.at
+            }
             _ => true,
         };
         if let Some(was) = was {
@@ -518,7 +593,11 @@ impl Contest {
         let scoring = self.rules.scoring;
         let fresh = !self.members.contains_key(&placed.team);
         let member = self.members.entry(placed.team.clone()).or_default();
-        member.units.entry(placed.problem.clone()).or_insert_with(|| Unit::new(scoring)).set(&placed.at, verdicts);
+        member
+            .units
+            .entry(placed.problem.clone())
+            .or_insert_with(|| Unit::new(scoring))
+            .set(&placed.at, verdicts);
         if member.units[&placed.problem].attempts().is_empty() {
             member.units.remove(&placed.problem);
         }
@@ -533,8 +612,14 @@ impl Contest {
     fn placement(&self, known: &Known) -> Option<Placed> {
         let submission = known.object.as_ref()?;
         let (team, problem) = (submission.team.as_ref()?, submission.problem.as_ref()?);
-        let time = self.rules.contest_time(submission).filter(|time| self.rules.counts(*time))?;
-        let judgements = known.judgements.iter().filter_map(|id| self.judgements.get(id));
+        let time = self
+            .rules
+            .contest_time(submission)
+            .filter(|time| self.rules.counts(*time))?;
+        let judgements = known
+            .judgements
+            .iter()
+            .filter_map(|id| self.judgements.get(id));
         let verdict = judging::verdict(
             judging::deciding(judgements, self.rules.start),
             |kind| self.rules.meaning(kind),
@@ -546,14 +631,29 @@ impl Contest {
         Some(Placed {
             team: team.clone(),
             problem: problem.clone(),
-            at: Attempt { time, id: submission.id.clone() },
-            verdicts: Both::from_fn(|side| if frozen && side == Side::Public { Verdict::Pending } else { verdict }),
+            at: Attempt {
+                time,
+                id: submission.id.clone(),
+            },
+            verdicts: Both::from_fn(|side| {
+                if frozen && side == Side::Public {
+                    Verdict::Pending
+                } else {
+                    verdict
+                }
+            }),
         })
     }
 
     /// Puts an attempt into the races of its team's section, or takes it out.
     fn enter_races(&mut self, placed: &Placed, enter: bool, dirty: &mut Dirty) {
-        let Some(standing) = self.members.get(&placed.team).and_then(|member| member.standing) else { return };
+        let Some(standing) = self
+            .members
+            .get(&placed.team)
+            .and_then(|member| member.standing)
+        else {
+            return;
+        };
         if standing.races() {
             self.race(standing.section, placed, enter, dirty);
         }
@@ -579,9 +679,11 @@ impl Contest {
         let member = self.members.entry(id.clone()).or_default();
         let is = match team {
             Some(team) => Some(standing(&self.rules, team)),
-            None if self.rules.auto_teams && !member.units.is_empty() => {
-                Some(Standing { hidden: false, official: true, section: 0 })
-            }
+            None if self.rules.auto_teams && !member.units.is_empty() => Some(Standing {
+                hidden: false,
+                official: true,
+                section: 0,
+            }),
             None => None,
         };
         let was = std::mem::replace(&mut member.standing, is);
@@ -617,7 +719,11 @@ impl Contest {
     }
 
     fn organization_changed(&mut self, id: &Id, dirty: &mut Dirty) {
-        for team in self.teams.values().filter(|team| team.organization.as_ref() == Some(id)) {
+        for team in self
+            .teams
+            .values()
+            .filter(|team| team.organization.as_ref() == Some(id))
+        {
             dirty.row(&team.id);
         }
     }
@@ -633,13 +739,29 @@ impl Contest {
 
     /// Brings everything derived up to date, and the boards to the version of this event. `before`: how things stood, if
     /// the event may change the rules.
-    fn settle(&mut self, sequence: u64, mut dirty: Dirty, before: Option<Surroundings>) -> Both<Change> {
-        let scale = (0..=decimal::SCALE).rev().find(|scale| self.decimals[usize::from(*scale)] > 0).unwrap_or(0);
-        let before = before.or_else(|| (self.rules.needs_scale(scale)).then(|| Surroundings::of(self)));
+    fn settle(
+        &mut self,
+        sequence: u64,
+        mut dirty: Dirty,
+        before: Option<Surroundings>,
+    ) -> Both<Change> {
+        let scale = (0..=decimal::SCALE)
+            .rev()
+            .find(|scale| self.decimals[usize::from(*scale)] > 0)
+            .unwrap_or(0);
+        let before =
+            before.or_else(|| (self.rules.needs_scale(scale)).then(|| Surroundings::of(self)));
         let mut new_rules = false;
         if before.is_some() {
-            let rules =
-                Rules::new(&self.info, &self.settings, &self.times, self.opened, &self.types, &self.groups, scale);
+            let rules = Rules::new(
+                &self.info,
+                &self.settings,
+                &self.times,
+                self.opened,
+                &self.types,
+                &self.groups,
+                scale,
+            );
             new_rules = rules != self.rules;
             if new_rules {
                 let begun = std::mem::replace(&mut self.rules, rules).begun;
@@ -655,7 +777,12 @@ impl Contest {
             let mut rows = Vec::with_capacity(dirty.rows.len());
             for (team, cells) in &dirty.rows {
                 let old = self.boards[side].get(team).cloned();
-                let new = self.entry(side, team, old.as_deref(), if new_rules { None } else { Some(cells) });
+                let new = self.entry(
+                    side,
+                    team,
+                    old.as_deref(),
+                    if new_rules { None } else { Some(cells) },
+                );
                 self.count(side, old.as_deref(), new.as_deref(), &mut problems);
                 rows.push((team.clone(), new));
             }
@@ -678,13 +805,23 @@ impl Contest {
                 change.status = before.status[side] != self.status(side);
                 if new_rules {
                     // Races began anew: compare what is shown.
-                    let old = before.problems[side].iter().map(|line| (&line.id, line)).collect::<HashMap<_, _>>();
+                    let old = before.problems[side]
+                        .iter()
+                        .map(|line| (&line.id, line))
+                        .collect::<HashMap<_, _>>();
                     let new = self.problems(side);
-                    problems.extend(new.into_iter().filter(|line| old.get(&line.id) != Some(&line)).map(|line| line.id));
+                    problems.extend(
+                        new.into_iter()
+                            .filter(|line| old.get(&line.id) != Some(&line))
+                            .map(|line| line.id),
+                    );
                 }
             }
             if sees_problems {
-                change.problems = problems.into_iter().filter(|id| self.problems.contains_key(id)).collect();
+                change.problems = problems
+                    .into_iter()
+                    .filter(|id| self.problems.contains_key(id))
+                    .collect();
             }
             let board = &mut self.boards[side];
             if (change.status || !change.problems.is_empty()) && board.version() == version {
@@ -711,7 +848,10 @@ impl Contest {
         }
         for side in Side::ALL {
             // Rows of teams that are not there any more, and with them their part of the statistics.
-            let ids: Vec<Id> = self.boards[side].window(None).map(|entry| entry.id.clone()).collect();
+            let ids: Vec<Id> = self.boards[side]
+                .window(None)
+                .map(|entry| entry.id.clone())
+                .collect();
             ids.iter().for_each(|id| dirty.row(id));
         }
     }
@@ -720,7 +860,9 @@ impl Contest {
     fn settle_races(&mut self, dirty: &mut Dirty) -> Both<BTreeSet<Id>> {
         let mut changed = Both::<BTreeSet<Id>>::default();
         for key in std::mem::take(&mut dirty.races) {
-            let Some(running) = self.races.get_mut(&key) else { continue };
+            let Some(running) = self.races.get_mut(&key) else {
+                continue;
+            };
             for side in Side::ALL {
                 let running = &mut running[side];
                 let is = running.race.first().cloned();
@@ -740,26 +882,58 @@ impl Contest {
     }
 
     /// Counts a row's cells into the statistics: out with the old, in with the new.
-    fn count(&mut self, side: Side, old: Option<&Entry>, new: Option<&Entry>, changed: &mut BTreeSet<Id>) {
+    fn count(
+        &mut self,
+        side: Side,
+        old: Option<&Entry>,
+        new: Option<&Entry>,
+        changed: &mut BTreeSet<Id>,
+    ) {
         let hidden = |entry: &Entry| entry.label.hidden;
-        let (old, new) = (old.filter(|entry| !hidden(entry)), new.filter(|entry| !hidden(entry)));
+        let (old, new) = (
+            old.filter(|entry| !hidden(entry)),
+            new.filter(|entry| !hidden(entry)),
+        );
         let none = Cells::new();
-        let (old, new) = (old.map_or(&none, |entry| &entry.cells), new.map_or(&none, |entry| &entry.cells));
+        let (old, new) = (
+            old.map_or(&none, |entry| &entry.cells),
+            new.map_or(&none, |entry| &entry.cells),
+        );
         let stats = &mut self.stats[side];
-        for (problem, cell) in old.iter().filter(|(problem, cell)| new.get(*problem) != Some(cell)) {
-            stats.entry(problem.clone()).or_default().take(Stat::of(cell));
+        for (problem, cell) in old
+            .iter()
+            .filter(|(problem, cell)| new.get(*problem) != Some(cell))
+        {
+            stats
+                .entry(problem.clone())
+                .or_default()
+                .take(Stat::of(cell));
             changed.insert(problem.clone());
         }
-        for (problem, cell) in new.iter().filter(|(problem, cell)| old.get(*problem) != Some(cell)) {
-            stats.entry(problem.clone()).or_default().add(Stat::of(cell));
+        for (problem, cell) in new
+            .iter()
+            .filter(|(problem, cell)| old.get(*problem) != Some(cell))
+        {
+            stats
+                .entry(problem.clone())
+                .or_default()
+                .add(Stat::of(cell));
             changed.insert(problem.clone());
         }
     }
 
     /// A team's row in a view; `None` if it has none. With `cells` only those are looked at, the others are as in `old`.
-    fn entry(&self, side: Side, team: &Id, old: Option<&Entry>, cells: Option<&BTreeSet<Id>>) -> Option<Arc<Entry>> {
+    fn entry(
+        &self,
+        side: Side,
+        team: &Id,
+        old: Option<&Entry>,
+        cells: Option<&BTreeSet<Id>>,
+    ) -> Option<Arc<Entry>> {
         let member = self.members.get(team)?;
-        let standing = member.standing.filter(|standing| side == Side::Jury || !standing.hidden)?;
+        let standing = member
+            .standing
+            .filter(|standing| side == Side::Jury || !standing.hidden)?;
         let shown = side == Side::Jury || self.rules.begun;
         let mut all = Cells::new();
         match (old, cells) {
@@ -787,12 +961,21 @@ impl Contest {
             Some(old) if *old.label == label => old.label.clone(),
             _ => Arc::new(label),
         };
-        Some(Arc::new(Entry { id: team.clone(), values, label, cells: all }))
+        Some(Arc::new(Entry {
+            id: team.clone(),
+            values,
+            label,
+            cells: all,
+        }))
     }
 
     fn label(&self, team: &Id, standing: Standing) -> Label {
         match self.teams.get(team) {
-            None => Label { name: team.clone(), official: standing.official, ..Label::default() },
+            None => Label {
+                name: team.clone(),
+                official: standing.official,
+                ..Label::default()
+            },
             Some(team) => Label {
                 name: team.name.as_str().into(),
                 organization: team
@@ -800,15 +983,30 @@ impl Contest {
                     .as_ref()
                     .and_then(|id| self.organizations.get(id))
                     .map(|organization| organization.name.as_str().into()),
-                groups: team.groups.iter().filter(|id| self.groups.contains_key(*id)).cloned().collect(),
+                groups: team
+                    .groups
+                    .iter()
+                    .filter(|id| self.groups.contains_key(*id))
+                    .cloned()
+                    .collect(),
                 official: standing.official,
                 hidden: standing.hidden,
             },
         }
     }
 
-    fn cell(&self, side: Side, standing: Standing, team: &Id, problem: &Id, member: &Member) -> Option<Cell> {
-        let unit = member.units.get(problem).filter(|_| self.problems.contains_key(problem))?;
+    fn cell(
+        &self,
+        side: Side,
+        standing: Standing,
+        team: &Id,
+        problem: &Id,
+        member: &Member,
+    ) -> Option<Cell> {
+        let unit = member
+            .units
+            .get(problem)
+            .filter(|_| self.problems.contains_key(problem))?;
         if let Some(tally) = unit.icpc(side) {
             let solved = tally.solved_at();
             let (tries, pending) = (tally.wrong() + u32::from(solved.is_some()), tally.pending());
@@ -818,18 +1016,45 @@ impl Contest {
                     .get(&(standing.section, problem.clone()))
                     .is_some_and(|running| running[side].first.as_ref() == Some(team));
             let time = solved.map(|time| self.rules.in_unit(time));
-            (tries + pending > 0).then_some(Cell { tries, pending, time, first, score: None })
+            (tries + pending > 0).then_some(Cell {
+                tries,
+                pending,
+                time,
+                first,
+                score: None,
+            })
         } else {
             let tally = unit.ioi(side)?;
             let (tries, pending) = (tally.judged(), tally.pending());
-            let score = tally.best().map(|score| decimal::at_scale(score, self.rules.scale));
-            (tries + pending > 0).then_some(Cell { tries, pending, score, ..Cell::default() })
+            let score = tally
+                .best()
+                .map(|score| decimal::at_scale(score, self.rules.scale));
+            (tries + pending > 0).then_some(Cell {
+                tries,
+                pending,
+                score,
+                ..Cell::default()
+            })
         }
     }
 
-    fn values(&self, side: Side, team: &Id, standing: Standing, member: &Member, shown: bool) -> Values {
-        let section = self.rules.shapes[side].columns.first().filter(|column| column.section).map(|_| standing.section);
-        let units = member.units.iter().filter(|(problem, _)| shown && self.problems.contains_key(*problem));
+    fn values(
+        &self,
+        side: Side,
+        team: &Id,
+        standing: Standing,
+        member: &Member,
+        shown: bool,
+    ) -> Values {
+        let section = self.rules.shapes[side]
+            .columns
+            .first()
+            .filter(|column| column.section)
+            .map(|_| standing.section);
+        let units = member
+            .units
+            .iter()
+            .filter(|(problem, _)| shown && self.problems.contains_key(*problem));
         let numbers: Vec<i64> = match self.rules.scoring {
             Scoring::Icpc => {
                 let solved: Vec<(i64, u32)> = units
@@ -837,7 +1062,11 @@ impl Contest {
                     .filter_map(|tally| Some((tally.solved_at()?, tally.wrong())))
                     .collect();
                 let adjustment: i64 = if shown {
-                    self.adjustments.values().filter(|one| one.team == *team).map(|one| one.penalty).sum()
+                    self.adjustments
+                        .values()
+                        .filter(|one| one.team == *team)
+                        .map(|one| one.penalty)
+                        .sum()
                 } else {
                     0
                 };
@@ -884,7 +1113,9 @@ fn sets_rules(event: &Event) -> bool {
                 | Object::JudgementType(_)
                 | Object::Group(_)
         ),
-        Event::Delete(kind, _) | Event::Replace(kind, _) => matches!(kind, Kind::JudgementTypes | Kind::Groups),
+        Event::Delete(kind, _) | Event::Replace(kind, _) => {
+            matches!(kind, Kind::JudgementTypes | Kind::Groups)
+        }
         Event::Other => false,
     }
 }
@@ -895,7 +1126,10 @@ fn standing(rules: &Rules, team: &Team) -> Standing {
     Standing {
         hidden,
         official: !hidden && !team.groups.iter().any(|id| rules.unofficial.contains(id)),
-        section: groups().filter_map(|(_, section)| *section).min().unwrap_or(0),
+        section: groups()
+            .filter_map(|(_, section)| *section)
+            .min()
+            .unwrap_or(0),
     }
 }
 

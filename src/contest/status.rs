@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     event::{Info, Times},
-    settings::{Settings, Thaw},
     judging::Side,
+    settings::{Settings, Thaw},
 };
 use crate::board::Id;
 
@@ -51,7 +51,13 @@ pub struct Status {
 }
 
 impl Status {
-    pub(super) fn new(side: Side, info: &Info, settings: &Settings, times: &Times, opened: bool) -> Self {
+    pub(super) fn new(
+        side: Side,
+        info: &Info,
+        settings: &Settings,
+        times: &Times,
+        opened: bool,
+    ) -> Self {
         let mut times = *times;
         let open = opened || (settings.thaw == Thaw::Upstream && times.thawed.is_some());
         if side == Side::Public && !open {

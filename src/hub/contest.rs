@@ -15,12 +15,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{
-    Snapshot, TICK, Viewer,
-    projector::Projector,
-    view::View,
-    viewer::Request,
-};
+use super::{Snapshot, TICK, Viewer, projector::Projector, view::View, viewer::Request};
 use crate::{
     board::Id,
     contest::{
@@ -146,7 +141,9 @@ impl Live {
     /// # Panics
     /// Never: no code panics while it holds the lock.
     pub fn core(&self) -> MutexGuard<'_, Core> {
-        self.core.lock().expect("no code panics while it holds this lock")
+        self.core
+            .lock()
+            .expect("no code panics while it holds this lock")
     }
 
     /// Phase, clock and freshness, now.
@@ -162,12 +159,18 @@ impl Live {
     /// Where a view stands.
     pub fn position(&self, side: Side) -> Position {
         let core = self.core();
-        Position { epoch: core.epoch.clone(), version: core.fold.board(side).version() }
+        Position {
+            epoch: core.epoch.clone(),
+            version: core.fold.board(side).version(),
+        }
     }
 
     /// How far the log is folded.
     pub fn tip(&self) -> Option<Tip> {
-        self.folded.borrow().as_ref().map(|folded| folded.tip.clone())
+        self.folded
+            .borrow()
+            .as_ref()
+            .map(|folded| folded.tip.clone())
     }
 
     /// Does the store answer?
@@ -199,7 +202,9 @@ impl Live {
     pub async fn wait_for(&self, sequence: u64, longest: Duration) -> bool {
         let mut folded = self.folded.subscribe();
         let reached = |folded: &Option<Folded>| {
-            folded.as_ref().is_some_and(|folded| folded.failed.is_some() || folded.tip.sequence >= sequence)
+            folded
+                .as_ref()
+                .is_some_and(|folded| folded.failed.is_some() || folded.tip.sequence >= sequence)
         };
         let wait = folded.wait_for(reached);
         matches!(tokio::time::timeout(longest, wait).await, Ok(Ok(folded)) if folded.as_ref().is_some_and(|f| f.failed.is_none()))
@@ -219,7 +224,10 @@ impl Live {
     pub(super) async fn ready(&self) -> Result<(), StoreError> {
         let mut folded = self.folded.subscribe();
         match folded.wait_for(Option::is_some).await.as_deref() {
-            Ok(Some(Folded { failed: Some(error), .. })) => Err(error.clone()),
+            Ok(Some(Folded {
+                failed: Some(error),
+                ..
+            })) => Err(error.clone()),
             Ok(_) => Ok(()),
             Err(_) => Err(StoreError::Away("the server stops".to_owned())),
         }
@@ -273,7 +281,9 @@ impl Live {
 
     /// Follows the log until the contest is deleted.
     pub(super) async fn run(self: Arc<Self>) {
-        let mut flushed = Instant::now().checked_sub(TICK).unwrap_or_else(Instant::now);
+        let mut flushed = Instant::now()
+            .checked_sub(TICK)
+            .unwrap_or_else(Instant::now);
         let mut retry = Duration::from_millis(50);
         // When to make frames of what waits.
         let mut due: Option<Instant> = None;
@@ -288,8 +298,14 @@ impl Live {
                         self.folded.send_if_modified(|folded| {
                             let first = folded.is_none();
                             if first {
-                                let tip = Tip { epoch: String::new(), sequence: 0 };
-                                *folded = Some(Folded { tip, failed: Some(error) });
+                                let tip = Tip {
+                                    epoch: String::new(),
+                                    sequence: 0,
+                                };
+                                *folded = Some(Folded {
+                                    tip,
+                                    failed: Some(error),
+                                });
                             }
                             first
                         });
@@ -316,9 +332,17 @@ impl Live {
     }
 
     /// Reads and folds all that is new, making frames on the way: the first change after quiet at once, then one a tick.
-    async fn read_on(&self, flushed: &mut Instant, due: &mut Option<Instant>) -> Result<(), StoreError> {
+    async fn read_on(
+        &self,
+        flushed: &mut Instant,
+        due: &mut Option<Instant>,
+    ) -> Result<(), StoreError> {
         loop {
-            let known = self.folded.borrow().clone().filter(|folded| folded.failed.is_none());
+            let known = self
+                .folded
+                .borrow()
+                .clone()
+                .filter(|folded| folded.failed.is_none());
             let after = known.as_ref().map_or(0, |folded| folded.tip.sequence);
             let slice = self.store.read(&self.id, after, READ_MAX).await?;
             self.store_answers();
@@ -328,21 +352,34 @@ impl Live {
                 continue;
             };
             if slice.tip.epoch != known.tip.epoch {
-                tracing::info!(contest = self.id, from = known.tip.epoch, to = slice.tip.epoch, "a new epoch: folding anew");
+                tracing::info!(
+                    contest = self.id,
+                    from = known.tip.epoch,
+                    to = slice.tip.epoch,
+                    "a new epoch: folding anew"
+                );
                 let first = self.store.read(&self.id, 0, READ_MAX).await?;
                 self.fold_anew(first).await?;
                 *due = Some(Instant::now());
                 continue;
             }
             if slice.tip.sequence < after {
-                tracing::warn!(contest = self.id, had = after, has = slice.tip.sequence, "the log went back");
+                tracing::warn!(
+                    contest = self.id,
+                    had = after,
+                    has = slice.tip.sequence,
+                    "the log went back"
+                );
                 self.store.renew(&self.id, &known.tip.epoch).await?;
                 continue;
             }
             let done = slice.events.is_empty();
             for chunk in slice.events.chunks(FOLD_CHUNK) {
                 self.fold_chunk(chunk);
-                let tip = Tip { epoch: known.tip.epoch.clone(), sequence: chunk.last().map_or(after, |last| last.sequence) };
+                let tip = Tip {
+                    epoch: known.tip.epoch.clone(),
+                    sequence: chunk.last().map_or(after, |last| last.sequence),
+                };
                 self.folded.send_replace(Some(Folded { tip, failed: None }));
                 let tick = *flushed + TICK;
                 *due = Some(due.map_or(tick, |due| due.min(tick)));
@@ -366,7 +403,12 @@ impl Live {
             let change = match fold(&mut core.fold, stored) {
                 Ok(change) => change,
                 Err(reason) => {
-                    tracing::error!(contest = self.id, sequence = stored.sequence, reason, "an event cannot be read");
+                    tracing::error!(
+                        contest = self.id,
+                        sequence = stored.sequence,
+                        reason,
+                        "an event cannot be read"
+                    );
                     core.unreadable.insert(stored.sequence, reason);
                     continue;
                 }
@@ -383,8 +425,10 @@ impl Live {
             }
         }
         metrics::counter!("rankcast_events_folded_total").increment(events.len() as u64);
-        metrics::histogram!("rankcast_fold_seconds").record(began.elapsed().as_secs_f64() / events.len().max(1) as f64);
-        self.projector.changed(projected.into_keys().collect::<Vec<Id>>());
+        metrics::histogram!("rankcast_fold_seconds")
+            .record(began.elapsed().as_secs_f64() / events.len().max(1) as f64);
+        self.projector
+            .changed(projected.into_keys().collect::<Vec<Id>>());
     }
 
     /// Folds the whole log into a new state, and puts it in the place of the old one when it is complete.
@@ -394,11 +438,18 @@ impl Live {
         let epoch = first.tip.epoch.clone();
         let mut slice = first;
         loop {
-            let Some(last) = slice.events.last().map(|last| last.sequence) else { break };
+            let Some(last) = slice.events.last().map(|last| last.sequence) else {
+                break;
+            };
             for chunk in slice.events.chunks(FOLD_CHUNK) {
                 for stored in chunk {
                     if let Err(reason) = fold(&mut fold_state, stored) {
-                        tracing::error!(contest = self.id, sequence = stored.sequence, reason, "an event cannot be read");
+                        tracing::error!(
+                            contest = self.id,
+                            sequence = stored.sequence,
+                            reason,
+                            "an event cannot be read"
+                        );
                         unreadable.insert(stored.sequence, reason);
                     }
                 }
@@ -423,7 +474,10 @@ impl Live {
             }
         }
         self.projector.whole();
-        self.folded.send_replace(Some(Folded { tip: Tip { epoch, sequence }, failed: None }));
+        self.folded.send_replace(Some(Folded {
+            tip: Tip { epoch, sequence },
+            failed: None,
+        }));
         Ok(())
     }
 
@@ -454,12 +508,23 @@ impl Live {
             let core = self.core();
             let (times, ours) = core.fold.times();
             let info = core.fold.info();
-            let start = info.start.filter(|_| ours && info.countdown_pause.is_none())?;
+            let start = info
+                .start
+                .filter(|_| ours && info.countdown_pause.is_none())?;
             let end = info.duration.map(|duration| start + duration);
             let freeze = end.zip(info.freeze).map(|(end, freeze)| end - freeze);
             let passed = |at: Option<i64>| at.filter(|at| *at <= now);
-            let due = Times { started: passed(Some(start)), frozen: passed(freeze), ended: passed(end), ..Times::default() };
-            let next = [Some(start), freeze, end].into_iter().flatten().filter(|at| *at > now).min();
+            let due = Times {
+                started: passed(Some(start)),
+                frozen: passed(freeze),
+                ended: passed(end),
+                ..Times::default()
+            };
+            let next = [Some(start), freeze, end]
+                .into_iter()
+                .flatten()
+                .filter(|at| *at > now)
+                .min();
             ((*times != due).then_some(due), next)
         };
         if let Some(times) = times {
@@ -493,7 +558,13 @@ impl Live {
         core.deleted = true;
         let failed = Some(StoreError::NoSuchContest(self.id.clone()));
         self.folded.send_modify(|folded| {
-            let tip = folded.take().map_or(Tip { epoch: String::new(), sequence: 0 }, |folded| folded.tip);
+            let tip = folded.take().map_or(
+                Tip {
+                    epoch: String::new(),
+                    sequence: 0,
+                },
+                |folded| folded.tip,
+            );
             *folded = Some(Folded { tip, failed });
         });
         for side in Side::ALL {
@@ -505,7 +576,8 @@ impl Live {
 /// Folds one event of a log.
 pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Both<contest::Change>, String> {
     let event = read(&stored.record)?;
-    let from_clock = stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));
+    let from_clock =
+        stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));
     Ok(contest.fold(stored.sequence, &event, from_clock))
 }
 

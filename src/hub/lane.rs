@@ -41,13 +41,21 @@ impl Lane {
     /// A lane that starts where the board is.
     pub fn new(limit: Limit, board: &Board) -> Self {
         let tied_beyond = board.tied_beyond(limit.rows());
-        Self { limit, head: board.version(), pending: None, frames: VecDeque::new(), tied_beyond }
+        Self {
+            limit,
+            head: board.version(),
+            pending: None,
+            frames: VecDeque::new(),
+            tied_beyond,
+        }
     }
 
     /// Takes in a step, right after the board made it.
     pub fn absorb(&mut self, board: &Board, step: &Step) {
         let mut delta = board.step_delta(step, self.limit.rows());
-        let pending = self.pending.get_or_insert_with(|| Delta::empty(self.head, self.head));
+        let pending = self
+            .pending
+            .get_or_insert_with(|| Delta::empty(self.head, self.head));
         // Versions between, if any, changed no row.
         delta.from = pending.version;
         pending.then(delta);
@@ -86,9 +94,15 @@ impl Lane {
             return CatchUp::Whole;
         }
         if version >= self.head {
-            return if board.remembers(version) { CatchUp::Nothing } else { CatchUp::Whole };
+            return if board.remembers(version) {
+                CatchUp::Nothing
+            } else {
+                CatchUp::Whole
+            };
         }
-        let first = self.frames.partition_point(|(delta, _)| delta.version <= version);
+        let first = self
+            .frames
+            .partition_point(|(delta, _)| delta.version <= version);
         match self.frames.get(first) {
             Some((delta, frame)) if delta.from <= version => {
                 if first + 1 == self.frames.len() {
@@ -100,13 +114,18 @@ impl Lane {
                 }
                 CatchUp::Merged(merged)
             }
-            _ => board.since(version, self.limit.rows()).map_or(CatchUp::Whole, CatchUp::Merged),
+            _ => board
+                .since(version, self.limit.rows())
+                .map_or(CatchUp::Whole, CatchUp::Merged),
         }
     }
 }
 
 /// A delta as a frame.
 pub fn frame(delta: &Delta, epoch: &str) -> Frame {
-    let position = Position { epoch: epoch.to_owned(), version: delta.version };
+    let position = Position {
+        epoch: epoch.to_owned(),
+        version: delta.version,
+    };
     Frame::new(&Message::Delta(delta), Some(position))
 }

@@ -83,15 +83,23 @@ impl Projector {
                 waiting.teams.clear();
                 return;
             }
-            if (!waiting.whole && waiting.teams.is_empty()) || self.shared.busy.swap(true, Ordering::AcqRel) {
+            if (!waiting.whole && waiting.teams.is_empty())
+                || self.shared.busy.swap(true, Ordering::AcqRel)
+            {
                 return;
             }
             let whole = std::mem::take(&mut waiting.whole);
             let teams = std::mem::take(&mut waiting.teams);
             let board = core.fold.board(Side::Public);
             let place = |id: &Id| {
-                let score = board.get(id).map_or(Ok(None), |entry| projection::score(&core.fold, entry))?;
-                Ok(Projected { member: id.to_string(), score, version: board.version() })
+                let score = board
+                    .get(id)
+                    .map_or(Ok(None), |entry| projection::score(&core.fold, entry))?;
+                Ok(Projected {
+                    member: id.to_string(),
+                    score,
+                    version: board.version(),
+                })
             };
             let places: Result<Vec<Projected>, projection::Beyond> = if whole {
                 board.window(None).map(|entry| place(&entry.id)).collect()
@@ -113,10 +121,18 @@ impl Projector {
             }
         };
         // The epoch of the log stands before the revision of the fold.
-        let epoch = core.epoch.rsplit_once('.').map_or("", |(epoch, _)| epoch).to_owned();
+        let epoch = core
+            .epoch
+            .rsplit_once('.')
+            .map_or("", |(epoch, _)| epoch)
+            .to_owned();
         let shared = self.shared.clone();
         tokio::spawn(async move {
-            if let Err(error) = shared.store.project(&shared.contest, &epoch, &places, whole).await {
+            if let Err(error) = shared
+                .store
+                .project(&shared.contest, &epoch, &places, whole)
+                .await
+            {
                 tracing::debug!(contest = shared.contest, %error, "the projection waits");
                 shared.give_back(whole, places);
                 tokio::time::sleep(RETRY).await;
@@ -142,10 +158,14 @@ impl Shared {
     fn give_back(&self, whole: bool, places: Vec<Projected>) {
         let mut waiting = self.waiting();
         waiting.whole |= whole;
-        waiting.teams.extend(places.into_iter().map(|place| Id::from(place.member)));
+        waiting
+            .teams
+            .extend(places.into_iter().map(|place| Id::from(place.member)));
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.waiting.lock().expect("no code panics while it holds this lock")
+        self.waiting
+            .lock()
+            .expect("no code panics while it holds this lock")
     }
 }

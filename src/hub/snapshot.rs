@@ -61,8 +61,13 @@ impl Snapshot {
     pub fn gzip(&self) -> &Bytes {
         self.gzip.get_or_init(|| {
             let json = self.json();
-            let mut encoder = GzEncoder::new(Vec::with_capacity(json.len() / 4), Compression::default());
-            encoder.write_all(json).and_then(|()| encoder.finish()).expect("writing to memory cannot fail").into()
+            let mut encoder =
+                GzEncoder::new(Vec::with_capacity(json.len() / 4), Compression::default());
+            encoder
+                .write_all(json)
+                .and_then(|()| encoder.finish())
+                .expect("writing to memory cannot fail")
+                .into()
         })
     }
 }

@@ -76,7 +76,10 @@ impl Hub {
     pub async fn verify(&self, live: &Live) -> Result<Report, StoreError> {
         let mut again = Contest::new(live.id());
         for _ in 0..MEETINGS_MAX {
-            let slice = self.store.read(live.id(), again.sequence(), READ_MAX).await?;
+            let slice = self
+                .store
+                .read(live.id(), again.sequence(), READ_MAX)
+                .await?;
             if slice.tip.sequence < again.sequence() {
                 again = Contest::new(live.id());
             }
@@ -98,7 +101,8 @@ impl Hub {
             };
             if let Some((views, aside, unreadable)) = compared {
                 let projection = self.verify_projection(live).await?;
-                let different = views.iter().any(|(_, view)| view.different > 0) || projection.state == "different";
+                let different = views.iter().any(|(_, view)| view.different > 0)
+                    || projection.state == "different";
                 return Ok(Report {
                     contest: live.id().to_owned(),
                     equal: !different && unreadable.is_empty(),
@@ -111,11 +115,17 @@ impl Hub {
                 });
             }
         }
-        Err(StoreError::Away("the log moves on faster than it can be verified; try again".to_owned()))
+        Err(StoreError::Away(
+            "the log moves on faster than it can be verified; try again".to_owned(),
+        ))
     }
 
     async fn verify_projection(&self, live: &Live) -> Result<ProjectionReport, StoreError> {
-        let report = |state, members, differences| ProjectionReport { state, members, differences };
+        let report = |state, members, differences| ProjectionReport {
+            state,
+            members,
+            differences,
+        };
         if !self.store.projects() {
             return Ok(report("none", 0, Vec::new()));
         }
@@ -132,16 +142,25 @@ impl Hub {
                 })
                 .collect()
             };
-            let Ok(mut expected) = expected else { return Ok(report("beyond", stored.len(), Vec::new())) };
+            let Ok(mut expected) = expected else {
+                return Ok(report("beyond", stored.len(), Vec::new()));
+            };
             let mut differences = Vec::new();
             for (member, score) in &stored {
                 match expected.remove(member.as_str()) {
                     Some(right) if right == *score => {}
-                    Some(right) => differences.push(format!("{member}: the set has {score}, the board {right}")),
-                    None => differences.push(format!("{member}: in the set, but has no place on the board")),
+                    Some(right) => differences
+                        .push(format!("{member}: the set has {score}, the board {right}")),
+                    None => differences.push(format!(
+                        "{member}: in the set, but has no place on the board"
+                    )),
                 }
             }
-            differences.extend(expected.keys().map(|member| format!("{member}: not in the set")));
+            differences.extend(
+                expected
+                    .keys()
+                    .map(|member| format!("{member}: not in the set")),
+            );
             differences.truncate(DIFFERENCES_MAX);
             if differences.is_empty() {
                 return Ok(report("equal", stored.len(), differences));
@@ -165,13 +184,26 @@ fn compare(core: &Core, again: &Contest) -> (Both<ViewReport>, Vec<Aside>, Vec<u
             differences.push("the phase or the clock".to_owned());
         }
         if served.version() != folded.version() {
-            differences.push(format!("the version: served {}, folded again {}", served.version(), folded.version()));
+            differences.push(format!(
+                "the version: served {}, folded again {}",
+                served.version(),
+                folded.version()
+            ));
         }
         let different = differences.len();
         differences.truncate(DIFFERENCES_MAX);
-        ViewReport { version: served.version(), rows: served.len(), different, differences }
+        ViewReport {
+            version: served.version(),
+            rows: served.len(),
+            different,
+            differences,
+        }
     });
-    (views, core.fold.all_aside(), core.unreadable.keys().copied().collect())
+    (
+        views,
+        core.fold.all_aside(),
+        core.unreadable.keys().copied().collect(),
+    )
 }
 
 fn differences(served: &Board, folded: &Board) -> Vec<String> {
@@ -180,7 +212,10 @@ fn differences(served: &Board, folded: &Board) -> Vec<String> {
         match served.get(&entry.id) {
             None => out.push(format!("{}: not served", entry.id)),
             Some(other) if other != entry => {
-                out.push(format!("{}: served {:?}, folded again {:?}", entry.id, other.values, entry.values));
+                out.push(format!(
+                    "{}: served {:?}, folded again {:?}",
+                    entry.id, other.values, entry.values
+                ));
             }
             Some(_) if served.position(&entry.id) != Some(position) => {
                 out.push(format!("{}: another place", entry.id));

@@ -99,20 +99,34 @@ impl View {
     }
 
     /// Makes frames of what waits, and wakes viewers. Answers when to flush again, if something still waits.
-    pub(super) fn flush(&mut self, contest: &Contest, epoch: &str, now: Instant) -> Option<Instant> {
+    pub(super) fn flush(
+        &mut self,
+        contest: &Contest,
+        epoch: &str,
+        now: Instant,
+    ) -> Option<Instant> {
         let board = contest.board(self.side);
         for (lane, limit) in self.lanes.iter_mut().zip(Limit::ALL) {
             if let Some(bytes) = lane.as_mut().and_then(|lane| lane.flush(board, epoch)) {
-                metrics::counter!("rankcast_delta_frames_total", "limit" => limit.name()).increment(1);
-                metrics::counter!("rankcast_delta_frame_bytes_total", "limit" => limit.name()).increment(bytes as u64);
+                metrics::counter!("rankcast_delta_frames_total", "limit" => limit.name())
+                    .increment(1);
+                metrics::counter!("rankcast_delta_frame_bytes_total", "limit" => limit.name())
+                    .increment(bytes as u64);
             }
         }
-        let waits = self.problems.values().any(|version| *version > self.problems_told);
-        let due = self.problems_told_at.map_or(now, |told| told + PROBLEMS_EVERY);
+        let waits = self
+            .problems
+            .values()
+            .any(|version| *version > self.problems_told);
+        let due = self
+            .problems_told_at
+            .map_or(now, |told| told + PROBLEMS_EVERY);
         if waits && due <= now {
             let from = std::mem::replace(&mut self.problems_told, board.version());
             self.problems_told_at = Some(now);
-            self.problems_frame = self.problems_since(contest, from).map(|frame| (from, Arc::new(frame)));
+            self.problems_frame = self
+                .problems_since(contest, from)
+                .map(|frame| (from, Arc::new(frame)));
         }
         self.wake.send_modify(|wakings| *wakings += 1);
         (waits && due > now).then_some(due)
@@ -121,7 +135,9 @@ impl View {
     /// The problems that changed after a version, as a message.
     fn problems_since(&self, contest: &Contest, from: u64) -> Option<Frame> {
         let changed = self.problems.iter().filter(|(_, version)| **version > from);
-        let problems: Vec<_> = changed.filter_map(|(id, _)| contest.problem(self.side, id)).collect();
+        let problems: Vec<_> = changed
+            .filter_map(|(id, _)| contest.problem(self.side, id))
+            .collect();
         let version = contest.board(self.side).version();
         (!problems.is_empty()).then(|| Frame::new(&Message::Problems { version, problems }, None))
     }
@@ -145,7 +161,11 @@ impl View {
     }
 
     pub(super) fn catch_up(&self, contest: &Contest, limit: Limit, version: u64) -> CatchUp {
-        self.lanes[limit.index()].as_ref().map_or(CatchUp::Whole, |lane| lane.catch_up(contest.board(self.side), version))
+        self.lanes[limit.index()]
+            .as_ref()
+            .map_or(CatchUp::Whole, |lane| {
+                lane.catch_up(contest.board(self.side), version)
+            })
     }
 
     /// The window as it is now; the same one for all who ask while nothing changes. `state` is asked for a new one only.
@@ -158,11 +178,17 @@ impl View {
     ) -> Arc<Snapshot> {
         let board = contest.board(self.side);
         let kept = &mut self.snapshots[limit.index()];
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.position.version == board.version()) {
+        if let Some(kept) = kept
+            .as_ref()
+            .filter(|kept| kept.position.version == board.version())
+        {
             return kept.clone();
         }
         let snapshot = Arc::new(Snapshot {
-            position: Position { epoch: epoch.to_owned(), version: board.version() },
+            position: Position {
+                epoch: epoch.to_owned(),
+                version: board.version(),
+            },
             limit,
             shape: board.shape().clone(),
             total: board.len(),

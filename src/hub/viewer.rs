@@ -13,10 +13,7 @@ use super::{
 use crate::{
     board::{Id, Values},
     contest::Side,
-    protocol::{
-        Close, Frame, Limit, Message, Position,
-        message::Followed,
-    },
+    protocol::{Close, Frame, Limit, Message, Position, message::Followed},
 };
 
 /// The largest snapshot, in bytes of JSON, that goes through a socket. Larger ones are fetched over HTTP, where they are
@@ -79,7 +76,10 @@ impl Viewer {
             live,
             cursor: request.since.clone(),
             // What the window came with is known: it holds the problems too.
-            problems: request.since.as_ref().map_or(0, |position| position.version),
+            problems: request
+                .since
+                .as_ref()
+                .map_or(0, |position| position.version),
             request,
             wake,
             state_revision: None,
@@ -116,7 +116,10 @@ impl Viewer {
 
     /// The message that says how things are: fresh clock, phase, connection to the store.
     pub fn state(&self) -> Frame {
-        Frame::new(&Message::State(self.live.state(self.request.side)), self.cursor.clone())
+        Frame::new(
+            &Message::State(self.live.state(self.request.side)),
+            self.cursor.clone(),
+        )
     }
 
     fn poll(&mut self) -> Option<Next> {
@@ -133,8 +136,14 @@ impl Viewer {
             return Some(Next::Frame(Arc::new(frame)));
         }
         let (epoch, limit) = (core.epoch.clone(), self.request.limit);
-        let version = self.cursor.as_ref().filter(|cursor| cursor.epoch == epoch).map(|cursor| cursor.version);
-        let catch_up = version.map_or(CatchUp::Whole, |version| core.views[side].catch_up(&core.fold, limit, version));
+        let version = self
+            .cursor
+            .as_ref()
+            .filter(|cursor| cursor.epoch == epoch)
+            .map(|cursor| cursor.version);
+        let catch_up = version.map_or(CatchUp::Whole, |version| {
+            core.views[side].catch_up(&core.fold, limit, version)
+        });
         match catch_up {
             CatchUp::Nothing => {}
             CatchUp::Frame(frame, version) => {
@@ -145,7 +154,10 @@ impl Viewer {
                 let frame = lane::frame(&delta, &epoch);
                 if frame.json().len() <= MERGED_MAX {
                     metrics::counter!("rankcast_merged_deltas_total").increment(1);
-                    self.cursor = Some(Position { epoch, version: delta.version });
+                    self.cursor = Some(Position {
+                        epoch,
+                        version: delta.version,
+                    });
                     return Some(Next::Frame(Arc::new(frame)));
                 }
                 return Some(self.whole(&mut core));
@@ -156,7 +168,8 @@ impl Viewer {
             self.problems = told;
             return Some(Next::Frame(frame));
         }
-        self.follow(&mut core).map(|frame| Next::Frame(Arc::new(frame)))
+        self.follow(&mut core)
+            .map(|frame| Next::Frame(Arc::new(frame)))
     }
 
     /// The whole board: through the socket if it is small, else over HTTP.
@@ -164,14 +177,26 @@ impl Viewer {
         let snapshot = core.snapshot(self.request.side, self.request.limit);
         let position = snapshot.position.clone();
         self.problems = position.version;
-        let small = snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100 && snapshot.json().len() <= SNAPSHOT_INLINE_MAX;
+        let small = snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100
+            && snapshot.json().len() <= SNAPSHOT_INLINE_MAX;
         let frame = if small {
             Frame::encoded("snapshot", snapshot.json().clone(), Some(position.clone()))
         } else {
             let spread = self.live.viewer_count() as u64 * RELOAD_SPREAD_MS_PER_THOUSAND / 1000;
-            let retry_ms = if self.cursor.is_some() { rand::rng().random_range(0..=spread) } else { 0 };
+            let retry_ms = if self.cursor.is_some() {
+                rand::rng().random_range(0..=spread)
+            } else {
+                0
+            };
             metrics::counter!("rankcast_reloads_total").increment(1);
-            Frame::new(&Message::Reload { epoch: &position.epoch, version: position.version, retry_ms }, None)
+            Frame::new(
+                &Message::Reload {
+                    epoch: &position.epoch,
+                    version: position.version,
+                    retry_ms,
+                },
+                None,
+            )
         };
         self.cursor = Some(position);
         Next::Frame(Arc::new(frame))
@@ -190,7 +215,9 @@ impl Viewer {
         }
         let side = self.request.side;
         let version = core.fold.board(side).version();
-        let early = self.followed_at.is_some_and(|at| at.elapsed() < FOLLOW_EVERY);
+        let early = self
+            .followed_at
+            .is_some_and(|at| at.elapsed() < FOLLOW_EVERY);
         if early || self.followed_version == Some(version) {
             return None;
         }
@@ -205,12 +232,28 @@ impl Viewer {
             .map(|id| {
                 let values: Option<Values> = board.get(id).map(|entry| entry.values);
                 let rank = board.position(id).and_then(|position| ranks[position]);
-                Followed { id: id.clone(), values, rank }
+                Followed {
+                    id: id.clone(),
+                    values,
+                    rank,
+                }
             })
             .collect();
-        let changed: Vec<Followed> = rows.iter().filter(|row| !self.followed.contains(row)).cloned().collect();
+        let changed: Vec<Followed> = rows
+            .iter()
+            .filter(|row| !self.followed.contains(row))
+            .cloned()
+            .collect();
         self.followed = rows;
-        (!changed.is_empty()).then(|| Frame::new(&Message::Follow { version, rows: changed }, None))
+        (!changed.is_empty()).then(|| {
+            Frame::new(
+                &Message::Follow {
+                    version,
+                    rows: changed,
+                },
+                None,
+            )
+        })
     }
 }
 

@@ -24,7 +24,12 @@ impl Frame {
 
     /// A message that is JSON already.
     pub fn encoded(kind: &'static str, json: Bytes, position: Option<Position>) -> Self {
-        Self { kind, json, position, event: OnceLock::new() }
+        Self {
+            kind,
+            json,
+            position,
+            event: OnceLock::new(),
+        }
     }
 
     /// The JSON text, valid UTF-8.

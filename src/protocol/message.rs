@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
-    board::{Column, Delta, Entry, Id, Order, Row, Ties, Values, entry::Cells},
+    board::{Column, Delta, Entry, Id, Order, Row, Shape, Ties, Values, Window, entry::Cells},
     contest::{Phase, ProblemLine},
 };
 
@@ -68,7 +68,9 @@ impl Message<'_> {
 
     /// The JSON text.
     pub fn encode(&self) -> Bytes {
-        serde_json::to_vec(self).expect("messages have string keys and finite numbers").into()
+        serde_json::to_vec(self)
+            .expect("messages have string keys and finite numbers")
+            .into()
     }
 }
 
@@ -183,6 +185,55 @@ pub enum FeedState {
     Live,
     /// It has been silent for too long.
     Silent,
+}
+
+/// A snapshot as a client reads it.
+#[derive(Clone, Debug, Deserialize)]
+#[allow(missing_docs)] // as in `Snapshot`
+pub struct SnapshotIn {
+    pub epoch: String,
+    pub version: u64,
+    pub columns: Vec<Column>,
+    pub ids: Order,
+    pub ties: Ties,
+    pub tied_beyond: usize,
+    pub limit: Option<usize>,
+    pub total: usize,
+    #[serde(deserialize_with = "whole_rows")]
+    pub rows: Vec<Row>,
+    pub problems: Vec<ProblemLine>,
+    pub state: State,
+}
+
+/// Every row of a snapshot is whole, without saying so.
+fn whole_rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Row>, D::Error> {
+    let mut rows = Vec::<Row>::deserialize(deserializer)?;
+    rows.iter_mut().for_each(|row| row.full = true);
+    Ok(rows)
+}
+
+impl SnapshotIn {
+    /// The window that it shows.
+    pub fn window(&self) -> Window {
+        let shape = Shape {
+            columns: self.columns.clone(),
+            ties: self.ties,
+            ids: self.ids,
+        };
+        let rows = self
+            .rows
+            .iter()
+            .filter_map(|row| row.applied_to(None))
+            .collect();
+        Window::from_snapshot(
+            shape,
+            self.limit,
+            self.version,
+            rows,
+            self.total,
+            self.tied_beyond,
+        )
+    }
 }
 
 /// A delta as a client reads it.

@@ -48,10 +48,16 @@ impl Keys {
 
     /// Who asks; an error for a key that is wrong.
     pub fn access(&self, headers: &HeaderMap) -> Result<Access, Problem> {
-        let Some(value) = headers.get(header::AUTHORIZATION) else { return Ok(Access::Public) };
+        let Some(value) = headers.get(header::AUTHORIZATION) else {
+            return Ok(Access::Public);
+        };
         let wrong = || Problem::new(StatusCode::UNAUTHORIZED, "the key is wrong");
         let key = value.to_str().ok().and_then(presented).ok_or_else(wrong)?;
-        if bool::from(Self::digest(&key).0.ct_eq(&self.admin.0)) { Ok(Access::Admin) } else { Err(wrong()) }
+        if bool::from(Self::digest(&key).0.ct_eq(&self.admin.0)) {
+            Ok(Access::Admin)
+        } else {
+            Err(wrong())
+        }
     }
 
     /// Only for the holder of the admin key.
@@ -82,7 +88,9 @@ fn presented(value: &str) -> Option<String> {
     }
     if scheme.eq_ignore_ascii_case("basic") {
         let decoded = String::from_utf8(BASE64_STANDARD.decode(rest.trim()).ok()?).ok()?;
-        return decoded.split_once(':').map(|(_, password)| password.to_owned());
+        return decoded
+            .split_once(':')
+            .map(|(_, password)| password.to_owned());
     }
     None
 }
@@ -100,12 +108,24 @@ pub fn new_secret(prefix: &str) -> String {
 /// Makes a ticket for a scope.
 pub async fn make_ticket(store: &SharedStore, scope: &str) -> Result<String, StoreError> {
     let ticket = new_secret("rct_");
-    store.put_ticket(Digest::of(&[b"rankcast ticket", ticket.as_bytes()]), scope, TICKET_TTL).await?;
+    store
+        .put_ticket(
+            Digest::of(&[b"rankcast ticket", ticket.as_bytes()]),
+            scope,
+            TICKET_TTL,
+        )
+        .await?;
     Ok(ticket)
 }
 
 /// Takes a ticket: is it good for that scope? It is used up either way.
-pub async fn take_ticket(store: &SharedStore, ticket: &str, scope: &str) -> Result<bool, StoreError> {
-    let taken = store.take_ticket(Digest::of(&[b"rankcast ticket", ticket.as_bytes()])).await?;
+pub async fn take_ticket(
+    store: &SharedStore,
+    ticket: &str,
+    scope: &str,
+) -> Result<bool, StoreError> {
+    let taken = store
+        .take_ticket(Digest::of(&[b"rankcast ticket", ticket.as_bytes()]))
+        .await?;
     Ok(taken.is_some_and(|good_for| good_for == scope))
 }

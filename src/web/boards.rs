@@ -37,7 +37,9 @@ pub(super) fn side_of(view: Option<&str>) -> Result<Side, Problem> {
         Some("jury") => Ok(Side::Jury),
         Some(other) => {
             let shown: String = other.chars().take(40).collect();
-            Err(Problem::bad_request(format!("view: expected public or jury, got {shown:?}")))
+            Err(Problem::bad_request(format!(
+                "view: expected public or jury, got {shown:?}"
+            )))
         }
     }
 }
@@ -82,37 +84,79 @@ async fn board(
     answer(snapshot, &headers, side).await
 }
 
-async fn answer(snapshot: Arc<Snapshot>, headers: &HeaderMap, side: Side) -> Result<Response, Problem> {
+async fn answer(
+    snapshot: Arc<Snapshot>,
+    headers: &HeaderMap,
+    side: Side,
+) -> Result<Response, Problem> {
     let etag = format!("\"{}\"", snapshot.position);
     let mut response = Response::builder()
         .header(header::ETAG, &etag)
-        .header(header::CACHE_CONTROL, if side == Side::Public { "no-cache" } else { "private, no-cache" })
+        .header(
+            header::CACHE_CONTROL,
+            if side == Side::Public {
+                "no-cache"
+            } else {
+                "private, no-cache"
+            },
+        )
         .header(header::VARY, "accept-encoding, authorization")
         .header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
-        .header(header::ACCESS_CONTROL_EXPOSE_HEADERS, "etag, retry-after, date");
-    let internal = |_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the board could not be written");
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|known| matches(known, &etag)) {
-        return response.status(StatusCode::NOT_MODIFIED).body(Body::empty()).map_err(internal);
+        .header(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            "etag, retry-after, date",
+        );
+    let internal = |_| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the board could not be written",
+        )
+    };
+    if headers
+        .get(header::IF_NONE_MATCH)
+        .is_some_and(|known| matches(known, &etag))
+    {
+        return response
+            .status(StatusCode::NOT_MODIFIED)
+            .body(Body::empty())
+            .map_err(internal);
     }
-    let gzip = headers.get(header::ACCEPT_ENCODING).is_some_and(accepts_gzip);
+    let gzip = headers
+        .get(header::ACCEPT_ENCODING)
+        .is_some_and(accepts_gzip);
     let (bytes, compressed) = tokio::task::spawn_blocking(move || encoded(&snapshot, gzip))
         .await
-        .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the board could not be encoded"))?;
+        .map_err(|_| {
+            Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the board could not be encoded",
+            )
+        })?;
     if compressed {
         response = response.header(header::CONTENT_ENCODING, "gzip");
     }
-    response.header(header::CONTENT_TYPE, "application/json").body(Body::from(bytes)).map_err(internal)
+    response
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(bytes))
+        .map_err(internal)
 }
 
 fn encoded(snapshot: &Snapshot, gzip: bool) -> (Bytes, bool) {
     let json = snapshot.json();
-    if gzip && json.len() >= COMPRESS_MIN { (snapshot.gzip().clone(), true) } else { (json.clone(), false) }
+    if gzip && json.len() >= COMPRESS_MIN {
+        (snapshot.gzip().clone(), true)
+    } else {
+        (json.clone(), false)
+    }
 }
 
 /// If-None-Match (RFC 9110, 13.1.2): a list of tags, weak or not, or `*`.
 fn matches(known: &HeaderValue, etag: &str) -> bool {
     known.to_str().is_ok_and(|known| {
-        known.split(',').map(str::trim).any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+        known
+            .split(',')
+            .map(str::trim)
+            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
     })
 }
 
@@ -122,7 +166,12 @@ fn accepts_gzip(accepted: &HeaderValue) -> bool {
         accepted.split(',').any(|coding| {
             let mut parts = coding.split(';').map(str::trim);
             let name = parts.next().unwrap_or("");
-            let refused = parts.any(|part| part.replace(' ', "").trim_end_matches('0').trim_end_matches('.') == "q=");
+            let refused = parts.any(|part| {
+                part.replace(' ', "")
+                    .trim_end_matches('0')
+                    .trim_end_matches('.')
+                    == "q="
+            });
             (name.eq_ignore_ascii_case("gzip") || name == "*") && !refused
         })
     })
@@ -135,8 +184,12 @@ mod tests {
     #[test]
     fn gzip_is_sent_to_those_who_accept_it() {
         let accepts = |text: &'static str| accepts_gzip(&HeaderValue::from_static(text));
-        assert!(accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("*") && accepts("gzip;q=1.0"));
-        assert!(!accepts("") && !accepts("br") && !accepts("gzip;q=0") && !accepts("gzip; q=0.000"));
+        assert!(
+            accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("*") && accepts("gzip;q=1.0")
+        );
+        assert!(
+            !accepts("") && !accepts("br") && !accepts("gzip;q=0") && !accepts("gzip; q=0.000")
+        );
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub fn router() -> Router<Shared> {
 pub(super) fn public(value: Value) -> Response {
     let mut response = Json(value).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_ORIGIN,
+        HeaderValue::from_static("*"),
+    );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response
 }
@@ -57,7 +60,11 @@ async fn contests(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
 }
 
 /// `GET /api/contests/{id}`: the contest object.
-async fn contest(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn contest(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     app.keys.access(&headers)?;
     let live = app.contest(&id).await?;
     let answer = clics::contest(&live.core().fold);
@@ -65,10 +72,18 @@ async fn contest(State(app): State<Shared>, Path(id): Path<String>, headers: Hea
 }
 
 /// `GET /api/contests/{id}/state`: the phases as the asker may see them.
-async fn state(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn state(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let access = app.keys.access(&headers)?;
     let live = app.contest(&id).await?;
-    let side = if access == super::auth::Access::Admin { Side::Jury } else { Side::Public };
+    let side = if access == super::auth::Access::Admin {
+        Side::Jury
+    } else {
+        Side::Public
+    };
     let answer = clics::state(&live.core().fold, side);
     Ok(public(answer))
 }

@@ -5,14 +5,20 @@ use std::collections::HashSet;
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::{Path, Query, State, rejection::{BytesRejection, QueryRejection}},
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
     http::{HeaderMap, StatusCode},
     routing::{post, put},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Shared, problem::{LineError, Problem}};
+use super::{
+    Shared,
+    problem::{LineError, Problem},
+};
 use crate::{
     contest::{Kind, Notification, clics, is_id},
     hub::Live,
@@ -34,13 +40,17 @@ const FOLD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
     Router::new()
-        .route("/api/contests/{id}", put(put_contest).delete(delete_contest))
+        .route(
+            "/api/contests/{id}",
+            put(put_contest).delete(delete_contest),
+        )
         .route("/api/contests/{id}/events", post(post_events))
         .route("/api/contests/{id}/judgements", post(post_judgements))
 }
 
 /// What became of what was posted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Posted {
     /// Objects that are new, or say something new.
     pub accepted: usize,
@@ -52,7 +62,7 @@ pub struct Posted {
     /// The bad lines, the first 100 of them.
     pub errors: Vec<LineError>,
     /// How many bad lines there were in all, if more than are listed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub errors_total: Option<usize>,
     /// The newest sequence number of the contest's log.
     pub sequence: u64,
@@ -67,7 +77,9 @@ impl Source {
     fn name(self) -> Result<String, Problem> {
         let source = self.source.unwrap_or_default();
         if source.len() > SOURCE_MAX {
-            return Err(Problem::bad_request(format!("source: expected at most {SOURCE_MAX} bytes")));
+            return Err(Problem::bad_request(format!(
+                "source: expected at most {SOURCE_MAX} bytes"
+            )));
         }
         Ok(source)
     }
@@ -88,14 +100,24 @@ async fn put_contest(
     let fresh = app.hub.store().create(&id).await?;
     if !batch.is_empty() {
         let appended = app.hub.append(&id, &batch).await?;
-        app.contest(&id).await?.wait_for(appended.tip.sequence, FOLD_PATIENCE).await;
+        app.contest(&id)
+            .await?
+            .wait_for(appended.tip.sequence, FOLD_PATIENCE)
+            .await;
     }
     let live = app.contest(&id).await?;
     let core = live.core();
     let mut answer = clics::contest(&core.fold);
     answer["rankcast"] = json!(core.fold.settings());
     drop(core);
-    Ok((if fresh { StatusCode::CREATED } else { StatusCode::OK }, Json(answer)))
+    Ok((
+        if fresh {
+            StatusCode::CREATED
+        } else {
+            StatusCode::OK
+        },
+        Json(answer),
+    ))
 }
 
 /// The events that a contest object stands for: CLICS' own part, and our settings.
@@ -108,8 +130,15 @@ fn contest_events(body: &[u8]) -> Result<Vec<Append>, Problem> {
     let settings = object.remove("rankcast");
     let mut batch = Vec::new();
     let mut add = |kind: Kind, data: Value| -> Result<(), Problem> {
-        let notification = Notification { kind: kind.name().to_owned(), id: None, data, token: None };
-        notification.event().map_err(|error| Problem::unprocessable(error.to_string()))?;
+        let notification = Notification {
+            kind: kind.name().to_owned(),
+            id: None,
+            data,
+            token: None,
+        };
+        notification
+            .event()
+            .map_err(|error| Problem::unprocessable(error.to_string()))?;
         batch.push(append(notification, ""));
         Ok(())
     };
@@ -124,7 +153,11 @@ fn contest_events(body: &[u8]) -> Result<Vec<Append>, Problem> {
 }
 
 /// `DELETE /api/contests/{id}`: forgets a contest and its log. There is no way back.
-async fn delete_contest(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<StatusCode, Problem> {
+async fn delete_contest(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
     app.keys.admin(&headers)?;
     if !is_id(&id) {
         return Err(Problem::bad_contest_id(&id));
@@ -151,7 +184,17 @@ async fn post_events(
     for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match Notification::parse(line).and_then(|read| read.map(checked).transpose()) {
-            Ok(Some(events)) => posting.add(index + 1, events.into_iter().map(|event| append(event, &source)).collect()).await?,
+            Ok(Some(events)) => {
+                posting
+                    .add(
+                        index + 1,
+                        events
+                            .into_iter()
+                            .map(|event| append(event, &source))
+                            .collect(),
+                    )
+                    .await?
+            }
             Ok(None) => {}
             Err(error) => posting.wrong(index + 1, error.to_string()),
         }
@@ -160,15 +203,27 @@ async fn post_events(
 }
 
 /// Checks a notification; a contest object that carries our settings is two.
-fn checked(mut notification: Notification) -> Result<Vec<Notification>, crate::contest::EventError> {
+fn checked(
+    mut notification: Notification,
+) -> Result<Vec<Notification>, crate::contest::EventError> {
     let mut events = Vec::with_capacity(1);
     if Kind::of(&notification.kind) == Kind::Contest
-        && let Some(settings) = notification.data.as_object_mut().and_then(|contest| contest.remove("rankcast"))
+        && let Some(settings) = notification
+            .data
+            .as_object_mut()
+            .and_then(|contest| contest.remove("rankcast"))
     {
-        events.push(Notification { kind: Kind::Settings.name().to_owned(), id: None, data: settings, token: None });
+        events.push(Notification {
+            kind: Kind::Settings.name().to_owned(),
+            id: None,
+            data: settings,
+            token: None,
+        });
     }
     events.insert(0, notification);
-    events.iter().try_for_each(|event| event.event().map(drop))?;
+    events
+        .iter()
+        .try_for_each(|event| event.event().map(drop))?;
     Ok(events)
 }
 
@@ -182,11 +237,13 @@ async fn post_judgements(
 ) -> Result<Json<Posted>, Problem> {
     app.keys.admin(&headers)?;
     let live = app.contest(&id).await?;
-    let body: Value =
-        serde_json::from_slice(&body?).map_err(|error| Problem::bad_request(format!("not JSON: {error}")))?;
+    let body: Value = serde_json::from_slice(&body?)
+        .map_err(|error| Problem::bad_request(format!("not JSON: {error}")))?;
     let objects = match body {
         Value::Array(objects) if objects.len() > JUDGEMENTS_MAX => {
-            return Err(Problem::unprocessable(format!("expected at most {JUDGEMENTS_MAX} judgements in one call")));
+            return Err(Problem::unprocessable(format!(
+                "expected at most {JUDGEMENTS_MAX} judgements in one call"
+            )));
         }
         Value::Array(objects) => objects,
         object => vec![object],
@@ -203,25 +260,38 @@ async fn post_judgements(
 
 /// The events of a judgement object: its submission, where it tells of one, and itself.
 fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
-    let Value::Object(mut object) = object else { return Err("expected a judgement object".to_owned()) };
+    let Value::Object(mut object) = object else {
+        return Err("expected a judgement object".to_owned());
+    };
     let Some(id) = object.get("id").and_then(Value::as_str).map(str::to_owned) else {
         return Err("judgements id: is missing".to_owned());
     };
     let mut events = Vec::with_capacity(2);
     let mut submission = Map::new();
-    for field in ["team_id", "problem_id", "contest_time", "time", "language_id"] {
+    for field in [
+        "team_id",
+        "problem_id",
+        "contest_time",
+        "time",
+        "language_id",
+    ] {
         if let Some(value) = object.remove(field).filter(|value| !value.is_null()) {
             submission.insert(field.to_owned(), value);
         }
     }
-    let submission_id = object.entry("submission_id").or_insert_with(|| Value::String(id.clone())).clone();
+    let submission_id = object
+        .entry("submission_id")
+        .or_insert_with(|| Value::String(id.clone()))
+        .clone();
     if !submission.is_empty() {
         let Value::String(submission_id) = &submission_id else {
             return Err("judgements: field `submission_id`: expected an id".to_owned());
         };
         for field in ["team_id", "problem_id"] {
             if !submission.contains_key(field) {
-                return Err(format!("field `{field}`: is missing; a judgement that tells of its submission needs it"));
+                return Err(format!(
+                    "field `{field}`: is missing; a judgement that tells of its submission needs it"
+                ));
             }
         }
         submission.insert("id".to_owned(), submission_id.clone().into());
@@ -231,8 +301,12 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
     events
         .into_iter()
         .map(|(kind, id, data)| {
-            let notification =
-                Notification { kind: kind.name().to_owned(), id: Some(id), data: Value::Object(data), token: None };
+            let notification = Notification {
+                kind: kind.name().to_owned(),
+                id: Some(id),
+                data: Value::Object(data),
+                token: None,
+            };
             notification.event().map_err(|error| error.to_string())?;
             Ok(append(notification, ""))
         })
@@ -315,7 +389,11 @@ impl<'a> Posting<'a> {
             while let Some((outcome, _)) = outcomes.next_if(|(_, other)| *other == line) {
                 new |= matches!(outcome, Outcome::Accepted(_));
             }
-            if new { self.answer.accepted += 1 } else { self.answer.repeated += 1 }
+            if new {
+                self.answer.accepted += 1
+            } else {
+                self.answer.repeated += 1
+            }
         }
         metrics::counter!("rankcast_events_posted_total").increment(self.batch.len() as u64);
         self.batch.clear();
@@ -331,7 +409,7 @@ impl<'a> Posting<'a> {
                 Some(first) if self.wrong == 1 => first.error.clone(),
                 _ => format!("none of {} lines can be taken", self.wrong),
             };
-            return Err(Problem::unprocessable(detail).with_lines(self.answer.errors));
+            return Err(Problem::unprocessable(detail).with_lines(self.answer.errors, self.wrong));
         }
         if taken == 0 {
             self.answer.sequence = self.live.tip().map_or(0, |tip| tip.sequence);
@@ -340,7 +418,11 @@ impl<'a> Posting<'a> {
             self.answer.errors_total = Some(self.wrong);
         }
         if !self.referring.is_empty() {
-            if !self.live.wait_for(self.answer.sequence, FOLD_PATIENCE).await {
+            if !self
+                .live
+                .wait_for(self.answer.sequence, FOLD_PATIENCE)
+                .await
+            {
                 return Err(StoreError::Away("the log cannot be read back".to_owned()).into());
             }
             self.answer.kept_aside = self.count_aside();

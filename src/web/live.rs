@@ -1,6 +1,6 @@
 //! Live connections: WebSocket, and server-sent events for those who ask for `text/event-stream`.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use axum::{
     Json, Router,
@@ -30,7 +30,10 @@ use super::{
 };
 use crate::{
     contest::Side,
-    hub::{Next, Viewer, viewer::{FOLLOW_MAX, Request as Watch}},
+    hub::{
+        Next, Viewer,
+        viewer::{FOLLOW_MAX, Request as Watch},
+    },
     protocol::{Close, Frame, Limit, Message, Position},
 };
 
@@ -51,7 +54,9 @@ const BYE_SPREAD_MS: u64 = 2_000;
 
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
-    Router::new().route("/api/contests/{id}/live", get(live)).route("/api/tickets", post(ticket))
+    Router::new()
+        .route("/api/contests/{id}/live", get(live))
+        .route("/api/tickets", post(ticket))
 }
 
 #[derive(Deserialize)]
@@ -84,10 +89,15 @@ async fn live(
         }
         Err(_) => {
             // What is wrong with the question itself is the better answer.
-            return joined.err().unwrap_or_else(|| {
-                Problem::new(StatusCode::UPGRADE_REQUIRED, "open a WebSocket here, or ask for text/event-stream")
-            })
-            .into_response();
+            return joined
+                .err()
+                .unwrap_or_else(|| {
+                    Problem::new(
+                        StatusCode::UPGRADE_REQUIRED,
+                        "open a WebSocket here, or ask for text/event-stream",
+                    )
+                })
+                .into_response();
         }
     };
     let upgrade = upgrade
@@ -121,20 +131,34 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
         .map_or(Ok(Limit::All), str::parse)
         .map_err(|error: String| Problem::bad_request(format!("limit: {error}")))?;
     // The id of the last event that a browser saw beats what its page was opened with.
-    let since = headers.get("last-event-id").and_then(|id| id.to_str().ok().map(str::to_owned)).or(ask.since);
+    let since = headers
+        .get("last-event-id")
+        .and_then(|id| id.to_str().ok().map(str::to_owned))
+        .or(ask.since);
     let since: Option<Position> = since
         .filter(|since| !since.is_empty())
         .map(|since| since.parse())
         .transpose()
         .map_err(|error: String| Problem::bad_request(format!("since: {error}")))?;
-    let follow: Vec<_> = ask.follow.iter().flat_map(|ids| ids.split(',')).filter(|id| !id.is_empty()).map(Into::into).collect();
+    let follow: Vec<_> = ask
+        .follow
+        .iter()
+        .flat_map(|ids| ids.split(','))
+        .filter(|id| !id.is_empty())
+        .map(Into::into)
+        .collect();
     if follow.len() > FOLLOW_MAX {
-        return Err(Problem::bad_request(format!("follow: expected at most {FOLLOW_MAX} ids")));
+        return Err(Problem::bad_request(format!(
+            "follow: expected at most {FOLLOW_MAX} ids"
+        )));
     }
     match &ask.ticket {
         Some(ticket) if side != Side::Public => {
             if !auth::take_ticket(app.hub.store(), ticket, &scope(id)).await? {
-                return Err(Problem::new(StatusCode::UNAUTHORIZED, "the ticket is not good here, used, or too old"));
+                return Err(Problem::new(
+                    StatusCode::UNAUTHORIZED,
+                    "the ticket is not good here, used, or too old",
+                ));
             }
         }
         _ => app.keys.view(headers, side)?,
@@ -146,13 +170,28 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
             live.pull(MIN_PATIENCE).await;
         }
     }
-    let permit = Semaphore::try_acquire_owned(app.viewers.clone())
-        .map_err(|_| Problem::new(StatusCode::TOO_MANY_REQUESTS, "the server has as many viewers as it may (--max-viewers)"))?;
-    Ok(Seat { viewer: live.watch(Watch { side, limit, since, follow }), _permit: permit })
+    let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "the server has as many viewers as it may (--max-viewers)",
+        )
+    })?;
+    Ok(Seat {
+        viewer: live.watch(Watch {
+            side,
+            limit,
+            since,
+            follow,
+        }),
+        _permit: permit,
+    })
 }
 
 fn wants_events(headers: &HeaderMap) -> bool {
-    headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| accept.contains("text/event-stream"))
+    headers
+        .get(header::ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
 /// Serves one WebSocket until it ends.
@@ -201,7 +240,10 @@ async fn serve(socket: WebSocket, mut seat: Seat, stop: &CancellationToken, pati
         }
     };
     metrics::counter!("rankcast_closed_total", "code" => close.code().to_string()).increment(1);
-    let frame = CloseFrame { code: close.code(), reason: Utf8Bytes::from_static(close.reason()) };
+    let frame = CloseFrame {
+        code: close.code(),
+        reason: Utf8Bytes::from_static(close.reason()),
+    };
     let _ = timeout(Duration::from_secs(1), async {
         send.send(WsMessage::Close(Some(frame))).await?;
         send.close().await
@@ -218,8 +260,15 @@ async fn refuse(mut socket: WebSocket, problem: &Problem) {
         StatusCode::SERVICE_UNAVAILABLE => Close::Restarting,
         _ => Close::BadRequest,
     };
-    let frame = CloseFrame { code: close.code(), reason: Utf8Bytes::from_static(close.reason()) };
-    let _ = timeout(Duration::from_secs(1), socket.send(WsMessage::Close(Some(frame)))).await;
+    let frame = CloseFrame {
+        code: close.code(),
+        reason: Utf8Bytes::from_static(close.reason()),
+    };
+    let _ = timeout(
+        Duration::from_secs(1),
+        socket.send(WsMessage::Close(Some(frame))),
+    )
+    .await;
 }
 
 fn text(frame: &Frame) -> WsMessage {
@@ -242,7 +291,12 @@ fn events(app: &Shared, seat: Seat) -> Response {
     let mut beat = interval(PING_EVERY);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     beat.reset();
-    let open = Open { seat, stop: app.stop.clone(), beat, ended: false };
+    let open = Open {
+        seat,
+        stop: app.stop.clone(),
+        beat,
+        ended: false,
+    };
     let body = stream::unfold(open, |mut open| async move {
         if open.ended {
             return None;
@@ -293,15 +347,18 @@ async fn ticket(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     app.keys.admin(&headers)?;
-    let ask: TicketFor = serde_json::from_slice(&body?)
-        .map_err(|error| Problem::bad_request(format!("expected {{\"contest\":\"id\"}}: {error}")))?;
+    let ask: TicketFor = serde_json::from_slice(&body?).map_err(|error| {
+        Problem::bad_request(format!("expected {{\"contest\":\"id\"}}: {error}"))
+    })?;
     app.contest(&ask.contest).await?;
     let ticket = auth::make_ticket(app.hub.store(), &scope(&ask.contest)).await?;
-    let answer = Ticket { ticket, expires_in_s: auth::TICKET_TTL.as_secs() };
+    let answer = Ticket {
+        ticket,
+        expires_in_s: auth::TICKET_TTL.as_secs(),
+    };
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response())
 }
 
 fn scope(contest: &str) -> String {
     format!("contest {contest} jury")
 }
-

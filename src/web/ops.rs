@@ -28,7 +28,11 @@ async fn healthz() -> &'static str {
 /// `GET /readyz`: 200 if it can serve and take results; 503 with what is wrong otherwise.
 async fn readyz(State(app): State<Shared>) -> Response {
     if app.stop.is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "ready": false, "store": "ok", "stopping": true }))).into_response();
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            Json(json!({ "ready": false, "store": "ok", "stopping": true })),
+        )
+            .into_response();
     }
     match app.hub.store().check().await {
         Ok(()) => Json(json!({ "ready": true, "store": "ok" })).into_response(),
@@ -43,12 +47,20 @@ async fn readyz(State(app): State<Shared>) -> Response {
 /// `GET /metrics`: in the text form of Prometheus. Needs the key.
 async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
     app.keys.admin(&headers)?;
-    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render()).into_response())
+    Ok((
+        [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
+        app.metrics.render(),
+    )
+        .into_response())
 }
 
 /// `GET /api/contests/{id}/verify`: folds the log again, compares with what this server serves and with the projection.
 /// 200 with the report, also where something differs: `equal` says it. Needs the key, since it tells what the jury sees.
-async fn verify(State(app): State<Shared>, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn verify(
+    State(app): State<Shared>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     app.keys.admin(&headers)?;
     let live = app.contest(&id).await?;
     Ok(Json(app.hub.verify(&live).await?).into_response())

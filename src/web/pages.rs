@@ -23,10 +23,24 @@ struct Files;
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
     Router::new()
-        .route("/", get(|headers: HeaderMap| async move { file("index.html", &headers) }))
-        .route("/contests/{id}", get(|headers: HeaderMap| async move { file("contest.html", &headers) }))
-        .route("/favicon.ico", get(|headers: HeaderMap| async move { file("icon.svg", &headers) }))
-        .route("/static/{*path}", get(|Path(path): Path<String>, headers: HeaderMap| async move { file(&path, &headers) }))
+        .route(
+            "/",
+            get(|headers: HeaderMap| async move { file("index.html", &headers) }),
+        )
+        .route(
+            "/contests/{id}",
+            get(|headers: HeaderMap| async move { file("contest.html", &headers) }),
+        )
+        .route(
+            "/favicon.ico",
+            get(|headers: HeaderMap| async move { file("icon.svg", &headers) }),
+        )
+        .route(
+            "/static/{*path}",
+            get(
+                |Path(path): Path<String>, headers: HeaderMap| async move { file(&path, &headers) },
+            ),
+        )
 }
 
 fn file(path: &str, headers: &HeaderMap) -> Response {
@@ -34,13 +48,22 @@ fn file(path: &str, headers: &HeaderMap) -> Response {
         return Problem::new(StatusCode::NOT_FOUND, "no such file").into_response();
     };
     let hash = file.metadata.sha256_hash();
-    let etag = hash[..8].iter().fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}")) + "\"";
-    let known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == etag.as_bytes());
+    let etag = hash[..8]
+        .iter()
+        .fold("\"".to_owned(), |tag, byte| format!("{tag}{byte:02x}"))
+        + "\"";
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .is_some_and(|known| known.as_bytes() == etag.as_bytes());
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let kind = HeaderValue::from_static(kind(path));
-        ([(header::CONTENT_TYPE, kind)], Body::from(file.data.into_owned())).into_response()
+        (
+            [(header::CONTENT_TYPE, kind)],
+            Body::from(file.data.into_owned()),
+        )
+            .into_response()
     };
     let out = response.headers_mut();
     if let Ok(etag) = HeaderValue::from_str(&etag) {
@@ -48,8 +71,14 @@ fn file(path: &str, headers: &HeaderMap) -> Response {
     }
     // Asked for again each time, answered with 304: a new server never runs with an old page.
     out.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    out.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    out.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    out.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    out.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("same-origin"),
+    );
     response
 }
 

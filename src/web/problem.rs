@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::store::StoreError;
 
@@ -21,10 +21,11 @@ pub struct Problem {
     status: StatusCode,
     detail: String,
     errors: Vec<LineError>,
+    errors_total: Option<usize>,
 }
 
 /// One bad line of a body with many.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineError {
     /// Its number, from 1; the number of the object in an array.
     pub line: usize,
@@ -35,7 +36,12 @@ pub struct LineError {
 impl Problem {
     /// An error with a status and what is wrong.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into(), errors: Vec::new() }
+        Self {
+            status,
+            detail: detail.into(),
+            errors: Vec::new(),
+            errors_total: None,
+        }
     }
 
     /// 422: the body is read, but what it says cannot be taken.
@@ -61,10 +67,14 @@ impl Problem {
         ))
     }
 
-    /// The same, with the lines that are wrong.
+    /// The same, with lines that are wrong, and how many are in all.
     #[must_use]
-    pub fn with_lines(self, errors: Vec<LineError>) -> Self {
-        Self { errors, ..self }
+    pub fn with_lines(self, errors: Vec<LineError>, total: usize) -> Self {
+        Self {
+            errors,
+            errors_total: Some(total),
+            ..self
+        }
     }
 
     /// The status.
@@ -84,6 +94,8 @@ struct Body<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: &'a [LineError],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    errors_total: Option<usize>,
 }
 
 impl IntoResponse for Problem {
@@ -96,14 +108,24 @@ impl IntoResponse for Problem {
             code: self.status.as_u16(),
             message: &self.detail,
             errors: &self.errors,
+            errors_total: self.errors_total,
         };
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        headers.insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_ORIGIN,
+            HeaderValue::from_static("*"),
+        );
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer, Basic realm=\"rankcast\""));
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Bearer, Basic realm=\"rankcast\""),
+            );
         }
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
@@ -118,11 +140,17 @@ impl From<StoreError> for Problem {
             StoreError::NoSuchContest(id) => Self::no_contest(&id),
             StoreError::Away(_) => {
                 tracing::warn!(%error, "the store is away");
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "the store does not answer; nothing was lost: send it again")
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the store does not answer; nothing was lost: send it again",
+                )
             }
             StoreError::Refused(_) | StoreError::Damaged(_) => {
                 tracing::error!(%error, "the store refuses");
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "the store refuses to work; the server's log says why")
+                Self::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the store refuses to work; the server's log says why",
+                )
             }
         }
     }
@@ -131,9 +159,10 @@ impl From<StoreError> for Problem {
 impl From<BytesRejection> for Problem {
     fn from(rejection: BytesRejection) -> Self {
         match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is over the server's limit (--max-body); send it in parts")
-            }
+            StatusCode::PAYLOAD_TOO_LARGE => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the body is over the server's limit (--max-body); send it in parts",
+            ),
             status => Self::new(status, "the body could not be read"),
         }
     }
@@ -153,13 +182,23 @@ pub async fn no_route(uri: Uri) -> Problem {
 
 /// 405 for methods that a path does not have.
 pub async fn no_method(method: Method) -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("this path has no {method}"))
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        format!("this path has no {method}"),
+    )
 }
 
 /// 500, if something panics all the same: logged, and nothing of it shown.
 #[allow(clippy::needless_pass_by_value)] // the signature that the layer asks for
 pub fn panicked(cause: Box<dyn Any + Send + 'static>) -> Response {
-    let text = cause.downcast_ref::<String>().map(String::as_str).or_else(|| cause.downcast_ref::<&str>().copied());
+    let text = cause
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| cause.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("?"), "a request panicked");
-    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "an error of the server; its log says more").into_response()
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "an error of the server; its log says more",
+    )
+    .into_response()
 }

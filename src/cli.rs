@@ -1,0 +1,72 @@
+//! The command line: options and commands. Every option has an environment variable `RANKCAST_…`.
+
+pub mod client;
+pub mod demo;
+pub mod import;
+pub mod serve;
+pub mod verify;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Keeps rankings and pushes them live.
+#[derive(Debug, Parser)]
+#[command(name = "rankcast", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the server; it keeps everything in one file unless --redis is given
+    Serve(serve::Serve),
+    /// Run a server with a simulated contest, to try it out; nothing is kept
+    Demo(demo::Demo),
+    /// Send a contest to a server: a pack (a directory with event-feed.ndjson) or a feed file
+    Import(import::Import),
+    /// Fold a contest again and compare it with what is served, or with a file of expected results
+    Verify(verify::Verify),
+}
+
+/// Which server to talk to.
+#[derive(Clone, Debug, Args)]
+pub struct Target {
+    /// The server
+    #[arg(
+        long,
+        env = "RANKCAST_SERVER",
+        default_value = "http://127.0.0.1:8080",
+        value_name = "URL"
+    )]
+    pub server: String,
+    /// The access key; better given by its variable than here, where others on the machine can see it. Without it the key
+    /// that `serve` left in --data is used
+    #[arg(long, env = "RANKCAST_KEY", hide_env_values = true, value_name = "KEY")]
+    pub key: Option<String>,
+    /// Where to look for that key
+    #[arg(long, env = "RANKCAST_DATA", default_value = serve::DATA_DIR, value_name = "DIR")]
+    pub data: std::path::PathBuf,
+}
+
+impl Cli {
+    /// Does what was asked.
+    pub async fn run(self) -> anyhow::Result<Outcome> {
+        match self.command {
+            Command::Serve(serve) => serve.run().await,
+            Command::Demo(demo) => demo.run().await,
+            Command::Import(import) => import.run().await,
+            Command::Verify(verify) => verify.run().await,
+        }
+    }
+}
+
+/// How a command ended, without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is well: exit code 0.
+    Good,
+    /// It did its work, and something is not right: exit code 1.
+    Bad,
+}

@@ -1,0 +1,165 @@
+//! A client of the HTTP API, for the commands that talk to a server.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use reqwest::{Method, StatusCode};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Target, serve::KEY_FILE};
+use crate::web::judge::Posted;
+
+/// How long one request may take: a large verification is a minute's work.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How often a request is tried while the server or its store is away: 10 s in all.
+const TRIES: u32 = 8;
+
+/// The pauses between tries.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(3);
+
+/// Talks to one server with one key.
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    key: Option<String>,
+}
+
+impl Client {
+    /// A client of the server that the options name.
+    pub fn new(target: &Target) -> anyhow::Result<Self> {
+        let key = target.key.clone().or_else(|| {
+            // The key that `serve` left, or that both were given.
+            std::env::var("RANKCAST_ADMIN_KEY")
+                .ok()
+                .filter(|key| !key.is_empty())
+                .or_else(|| {
+                    std::fs::read_to_string(target.data.join(KEY_FILE))
+                        .ok()
+                        .map(|key| key.trim().to_owned())
+                })
+        });
+        Self::with_key(&target.server, key)
+    }
+
+    /// A client with this key.
+    pub fn with_key(server: &str, key: Option<String>) -> anyhow::Result<Self> {
+        let url = reqwest::Url::parse(server)
+            .with_context(|| format!("--server: {server} is not a URL"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            bail!("--server: expected http:// or https://, got {server}");
+        }
+        let http = reqwest::Client::builder().timeout(TIMEOUT).build()?;
+        Ok(Self {
+            http,
+            base: server.trim_end_matches('/').to_owned(),
+            key,
+        })
+    }
+
+    /// Where a path is on the server.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    /// Sends JSON.
+    pub async fn put(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.ask(
+            Method::PUT,
+            path,
+            "application/json",
+            body.to_string().into_bytes(),
+        )
+        .await?
+        .read()
+    }
+
+    /// Sends lines of JSON. Bad lines are part of the answer, also where all of them are bad.
+    pub async fn post_lines(&self, path: &str, lines: Vec<u8>) -> anyhow::Result<Posted> {
+        let answer = self
+            .ask(Method::POST, path, "application/x-ndjson", lines)
+            .await?;
+        match (
+            answer.status,
+            serde_json::from_slice::<Posted>(&answer.bytes),
+        ) {
+            (StatusCode::UNPROCESSABLE_ENTITY, Ok(posted)) if !posted.errors.is_empty() => {
+                Ok(posted)
+            }
+            _ => answer.read(),
+        }
+    }
+
+    /// Reads JSON.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        self.ask(Method::GET, path, "", Vec::new()).await?.read()
+    }
+
+    /// Asks again while the server is away: every request may be repeated.
+    async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        kind: &str,
+        body: Vec<u8>,
+    ) -> anyhow::Result<Answer> {
+        let url = self.url(path);
+        let body = bytes::Bytes::from(body);
+        let mut pause = PAUSE_MIN;
+        for attempt in 1.. {
+            let mut request = self.http.request(method.clone(), &url);
+            if let Some(key) = &self.key {
+                request = request.bearer_auth(key);
+            }
+            if method != Method::GET {
+                request = request.header("content-type", kind).body(body.clone());
+            }
+            let again = attempt < TRIES;
+            match request.send().await {
+                Ok(response) if again && response.status() == StatusCode::SERVICE_UNAVAILABLE => {}
+                Ok(response) => {
+                    let status = response.status();
+                    let bytes = response
+                        .bytes()
+                        .await
+                        .with_context(|| format!("{url}: the answer broke off"))?;
+                    return Ok(Answer { status, bytes, url });
+                }
+                Err(error) if again && (error.is_connect() || error.is_request()) => {}
+                Err(error) => return Err(error).with_context(|| format!("{url} does not answer")),
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        unreachable!("the last try answers")
+    }
+}
+
+struct Answer {
+    status: StatusCode,
+    bytes: bytes::Bytes,
+    url: String,
+}
+
+impl Answer {
+    fn read<T: DeserializeOwned>(self) -> anyhow::Result<T> {
+        let Self { status, bytes, url } = self;
+        if status.is_success() {
+            return serde_json::from_slice(&bytes)
+                .with_context(|| format!("{url}: an answer of another form"));
+        }
+        let said: Option<Value> = serde_json::from_slice(&bytes).ok();
+        let detail = said
+            .as_ref()
+            .and_then(|said| said["detail"].as_str())
+            .unwrap_or("no reason given");
+        let hint = if status == StatusCode::UNAUTHORIZED {
+            " (give the key with RANKCAST_KEY)"
+        } else {
+            ""
+        };
+        bail!("{url}: {status}: {detail}{hint}")
+    }
+}

@@ -1,0 +1,152 @@
+//! `rankcast serve`: the server.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::Outcome;
+use crate::{
+    server::{AdminKey, Options, Server, StoreChoice},
+    web::Limits,
+};
+
+/// Where the embedded store and the admin key are, unless said otherwise.
+pub const DATA_DIR: &str = "rankcast-data";
+
+/// The file of the admin key in the data directory.
+pub const KEY_FILE: &str = "admin.key";
+
+/// Options of `rankcast serve`.
+#[derive(Clone, Debug, Args)]
+pub struct Serve {
+    /// Where to listen; port 0 takes a free one
+    #[arg(
+        long,
+        env = "RANKCAST_LISTEN",
+        default_value = "127.0.0.1:8080",
+        value_name = "ADDRESS"
+    )]
+    pub listen: String,
+    /// The directory of the embedded store, and of the admin key if one has to be made
+    #[arg(long, env = "RANKCAST_DATA", default_value = DATA_DIR, value_name = "DIR")]
+    pub data: PathBuf,
+    /// Keep everything in this Redis instead, which several servers may share
+    #[arg(long, env = "RANKCAST_REDIS", value_name = "URL")]
+    pub redis: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub limits: LimitArgs,
+}
+
+/// Limits of a server.
+#[derive(Clone, Debug, Args)]
+pub struct LimitArgs {
+    /// The largest request body, in bytes
+    #[arg(long, env = "RANKCAST_MAX_BODY", default_value_t = Limits::default().body, value_name = "BYTES")]
+    pub max_body: usize,
+    /// The most live connections
+    #[arg(long, env = "RANKCAST_MAX_VIEWERS", default_value_t = Limits::default().viewers, value_name = "N")]
+    pub max_viewers: usize,
+    /// How long a viewer's socket may take for one write, in seconds, before it is closed as too slow
+    #[arg(long, env = "RANKCAST_WRITE_TIMEOUT", default_value_t = Limits::default().write.as_secs(), value_name = "S")]
+    pub write_timeout: u64,
+}
+
+impl LimitArgs {
+    /// The limits that were asked for.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            body: self.max_body,
+            viewers: self.max_viewers,
+            write: Duration::from_secs(self.write_timeout.max(1)),
+        }
+    }
+}
+
+impl Serve {
+    /// Serves until a signal comes.
+    pub async fn run(self) -> anyhow::Result<Outcome> {
+        // An address that is taken is said before a store is opened.
+        let listener = bind(&self.listen).await?;
+        let store = match self.redis {
+            Some(url) => StoreChoice::Redis(url),
+            None => StoreChoice::Embedded(self.data.clone()),
+        };
+        // Not an option: a command line can be read by everyone on the machine.
+        let admin_key = std::env::var("RANKCAST_ADMIN_KEY")
+            .ok()
+            .filter(|key| !key.is_empty());
+        let server = Server::new(Options {
+            store,
+            admin_key,
+            limits: self.limits.limits(),
+        })
+        .await?;
+        if let AdminKey::Made(key) = server.admin_key() {
+            tell_key(key, &self.data)?;
+        }
+        println!("rankcast listens on http://{}", listener.local_addr()?);
+        std::io::stdout().flush()?;
+        stop_on_signal(server.stopper())?;
+        server.listen(listener).await?;
+        Ok(Outcome::Good)
+    }
+}
+
+/// Takes an address to listen on.
+pub async fn bind(address: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address} (another address can be given with --listen)")
+    })
+}
+
+/// Stops the server at SIGINT or SIGTERM.
+pub fn stop_on_signal(stop: CancellationToken) -> anyhow::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping");
+        stop.cancel();
+    });
+    Ok(())
+}
+
+/// A new key is shown to a person, else left in a file that nobody else can read.
+fn tell_key(key: &str, data: &Path) -> anyhow::Result<()> {
+    if std::io::stderr().is_terminal() {
+        eprintln!("admin key, shown this once: {key}");
+        return Ok(());
+    }
+    let path = data.join(KEY_FILE);
+    write_secret(&path, key)
+        .with_context(|| format!("cannot write the admin key to {}", path.display()))?;
+    eprintln!("admin key made; it is in {}", path.display());
+    Ok(())
+}
+
+fn write_secret(path: &Path, secret: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
+    writeln!(file, "{secret}")?;
+    file.sync_all()
+}

@@ -1,0 +1,234 @@
+//! `rankcast verify`: is what is served what the log says, and what it should be?
+
+use std::{collections::HashMap, path::PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use serde_json::Value;
+
+use super::{Outcome, Target, client::Client};
+use crate::{
+    board::{Column, Entry, Shape, Ties, Unit, rank},
+    contest::decimal,
+    protocol::message::SnapshotIn,
+};
+
+/// Differences that are printed.
+const SHOWN_MAX: usize = 20;
+
+/// Options of `rankcast verify`.
+#[derive(Clone, Debug, Args)]
+pub struct Verify {
+    /// The contest
+    #[arg(long, env = "RANKCAST_CONTEST", value_name = "ID")]
+    pub contest: String,
+    /// Compare the jury's board with this file: tab-separated, with a header that names its columns. `team_id` and `rank` (0:
+    /// without a rank), and `solved`, `penalty_seconds`, `last_accepted_ms`, `rank_with_last_accepted` or `score` as far as
+    /// they are there
+    #[arg(long, value_name = "FILE.tsv")]
+    pub expected: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub target: Target,
+}
+
+impl Verify {
+    /// Compares, and prints what differs.
+    pub async fn run(self) -> anyhow::Result<Outcome> {
+        let client = Client::new(&self.target)?;
+        let base = format!("/api/contests/{}", self.contest);
+        let report: Value = client.get(&format!("{base}/verify")).await?;
+        let folded = tell(&report);
+        let Some(expected) = &self.expected else {
+            return Ok(folded);
+        };
+        let text = std::fs::read_to_string(expected)
+            .with_context(|| format!("cannot read {}", expected.display()))?;
+        let expected = Expected::read(&text).with_context(|| expected.display().to_string())?;
+        let board: SnapshotIn = client
+            .get(&format!("{base}/board?view=jury&limit=all"))
+            .await?;
+        let differences = expected.differences(&board);
+        let teams = expected.rows.len();
+        let matching = teams.saturating_sub(differences.len());
+        println!("{}: {matching} of {teams} teams match", self.contest);
+        for difference in differences.iter().take(SHOWN_MAX) {
+            println!("  {difference}");
+        }
+        Ok(if differences.is_empty() {
+            folded
+        } else {
+            Outcome::Bad
+        })
+    }
+}
+
+/// Prints what the server found.
+fn tell(report: &Value) -> Outcome {
+    let equal = report["equal"] == Value::Bool(true);
+    println!(
+        "{}: {} events folded again: {}; projection: {}",
+        report["contest"].as_str().unwrap_or("?"),
+        report["sequence"],
+        if equal { "as served" } else { "NOT as served" },
+        report["projection"]["state"].as_str().unwrap_or("?"),
+    );
+    for place in ["public", "jury", "projection"] {
+        for difference in report[place]["differences"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            println!("  {place}: {}", difference.as_str().unwrap_or("?"));
+        }
+    }
+    if equal { Outcome::Good } else { Outcome::Bad }
+}
+
+/// The results as they should be.
+struct Expected {
+    header: Vec<String>,
+    rows: Vec<HashMap<String, String>>,
+}
+
+impl Expected {
+    fn read(text: &str) -> anyhow::Result<Self> {
+        let mut lines = text.lines();
+        let header: Vec<String> = lines
+            .next()
+            .unwrap_or("")
+            .split('\t')
+            .map(str::to_owned)
+            .collect();
+        for column in ["team_id", "rank"] {
+            if !header.iter().any(|name| name == column) {
+                bail!(
+                    "line 1: expected a header with the columns team_id and rank, separated by tabs"
+                );
+            }
+        }
+        let mut rows = Vec::new();
+        for (index, line) in lines.enumerate().filter(|(_, line)| !line.is_empty()) {
+            let fields: Vec<String> = line.split('\t').map(str::to_owned).collect();
+            if fields.len() != header.len() {
+                bail!(
+                    "line {}: expected {} columns, got {}",
+                    index + 2,
+                    header.len(),
+                    fields.len()
+                );
+            }
+            rows.push(header.iter().cloned().zip(fields).collect());
+        }
+        Ok(Self { header, rows })
+    }
+
+    /// A line for each team that is not as it should be, and each that should not be there.
+    fn differences(&self, board: &SnapshotIn) -> Vec<String> {
+        let entries: Vec<Entry> = board
+            .rows
+            .iter()
+            .filter_map(|row| row.applied_to(None))
+            .collect();
+        let shape = |by: usize| Shape {
+            columns: ranked_by(&board.columns, by),
+            ties: Ties::Competition,
+            ids: board.ids,
+        };
+        let ranks = rank::ranks(&shape(2), &entries);
+        let all_ranks = rank::ranks(&shape(3), &entries);
+        let places: HashMap<&str, usize> = entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| (&*entry.id, index))
+            .collect();
+        let column = |name: &str| board.columns.iter().position(|column| column.name == name);
+        let mut out = Vec::new();
+        for row in &self.rows {
+            let id = &row["team_id"];
+            let Some(&place) = places.get(id.as_str()) else {
+                out.push(format!("{id}: not on the board"));
+                continue;
+            };
+            let entry = &entries[place];
+            let value =
+                |name: &str| column(name).map(|index| (entry.values[index], &board.columns[index]));
+            let rank = |ranks: &[Option<usize>]| ranks[place].unwrap_or(0).to_string();
+            let wrong: Vec<String> = self
+                .header
+                .iter()
+                .filter_map(|name| {
+                    let (have, want) = match name.as_str() {
+                        "rank" => (rank(&ranks), row[name].clone()),
+                        "rank_with_last_accepted" => (rank(&all_ranks), row[name].clone()),
+                        "solved" => (value("solved")?.0.to_string(), row[name].clone()),
+                        "penalty_seconds" => {
+                            let (penalty, column) = value("penalty")?;
+                            ((penalty * seconds(column)).to_string(), row[name].clone())
+                        }
+                        "last_accepted_ms" => {
+                            // The board has it in its unit; the file may be finer.
+                            let (last, column) = value("last_accepted")?;
+                            let want = row[name]
+                                .parse::<i64>()
+                                .map(|ms| ms.div_euclid(seconds(column) * 1000));
+                            (
+                                last.to_string(),
+                                want.map_or_else(|_| row[name].clone(), |want| want.to_string()),
+                            )
+                        }
+                        "score" => {
+                            let (score, column) = value("score")?;
+                            (decimal::format(score, column.scale), plain(&row[name]))
+                        }
+                        _ => return None,
+                    };
+                    (have != want).then(|| format!("{name} is {have}, expected {want}"))
+                })
+                .collect();
+            if !wrong.is_empty() {
+                out.push(format!("{id}: {}", wrong.join("; ")));
+            }
+        }
+        let named: std::collections::HashSet<&str> = self
+            .rows
+            .iter()
+            .map(|row| row["team_id"].as_str())
+            .collect();
+        out.extend(
+            entries
+                .iter()
+                .filter(|entry| !named.contains(&*entry.id))
+                .map(|entry| format!("{}: not expected", entry.id)),
+        );
+        out
+    }
+}
+
+/// The columns, with so many of them deciding the rank.
+fn ranked_by(columns: &[Column], by: usize) -> Vec<Column> {
+    let mut left = by;
+    columns
+        .iter()
+        .map(|column| {
+            let rank = !column.section && left > 0;
+            left -= usize::from(rank);
+            Column {
+                rank,
+                ..column.clone()
+            }
+        })
+        .collect()
+}
+
+fn seconds(column: &Column) -> i64 {
+    column.unit.map_or(1, Unit::millis) / 1000
+}
+
+/// A decimal without zeros at its end.
+fn plain(text: &str) -> String {
+    decimal::parse(text).map_or_else(
+        || text.to_owned(),
+        |value| decimal::format(value, decimal::SCALE),
+    )
+}

@@ -1,0 +1,3 @@
+//! Feeds: what comes from elsewhere in a form of its own.
+
+pub mod clics;
