@@ -40,16 +40,19 @@ pub struct Hub {
     store: SharedStore,
     /// A contest is here from the first time somebody asks for it until it is deleted.
     contests: Mutex<HashMap<String, Arc<Live>>>,
+    tick: Duration,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Hub {
-    /// A hub over a store, following nothing yet. Its tasks run until [`Hub::shutdown`].
-    pub fn start(store: SharedStore) -> Arc<Self> {
+    /// A hub over a store, following nothing yet, with so much time between two frames ([`TICK`], unless somebody knows
+    /// better). Its tasks run until [`Hub::shutdown`].
+    pub fn start(store: SharedStore, tick: Duration) -> Arc<Self> {
         let hub = Arc::new(Self {
             store,
             contests: Mutex::new(HashMap::new()),
+            tick,
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         });
@@ -84,7 +87,7 @@ impl Hub {
                 .lock()
                 .expect("no code panics while it holds this lock");
             contests.get(id).cloned().unwrap_or_else(|| {
-                let live = Live::new(id, self.store.clone());
+                let live = Live::new(id, self.store.clone(), self.tick);
                 contests.insert(id.to_owned(), live.clone());
                 let (hub, task) = (self.clone(), live.clone());
                 self.tasks.spawn(async move {
@@ -102,16 +105,10 @@ impl Hub {
 
     /// Appends events to a contest, and lets its viewers know.
     pub async fn append(&self, id: &str, batch: &[Append]) -> Result<Appended, StoreError> {
-        let live = self.known(id);
-        if let Some(live) = &live {
-            live.appends();
+        match self.known(id) {
+            Some(live) => live.append(batch).await,
+            None => self.store.append(id, batch).await,
         }
-        let appended = self.store.append(id, batch).await?;
-        if let Some(live) = &live {
-            live.appends();
-            live.log_moved(&appended.tip.epoch, appended.tip.sequence);
-        }
-        Ok(appended)
     }
 
     /// The contests that are followed now.

@@ -44,6 +44,8 @@ pub struct Options {
     pub store: StoreChoice,
     /// The admin key; left out, the one that was made for this store holds, and if there is none one is made.
     pub admin_key: Option<String>,
+    /// The shortest time between two frames of a board.
+    pub tick: Duration,
     /// What may be asked of it.
     pub limits: Limits,
 }
@@ -101,7 +103,7 @@ impl Server {
             },
         };
         let app = Arc::new(App {
-            hub: Hub::start(store),
+            hub: Hub::start(store, options.tick),
             keys: Keys::new(admin),
             viewers: Arc::new(Semaphore::new(
                 options.limits.viewers.min(Semaphore::MAX_PERMITS),

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Outcome, client::Client, serve};
 use crate::{
     contest::clock,
+    hub::TICK,
     server::{Options, Server, StoreChoice},
     web::{Limits, auth::new_secret},
 };
@@ -60,6 +61,7 @@ impl Demo {
         let server = Server::new(Options {
             store,
             admin_key: Some(key.clone()),
+            tick: TICK,
             limits: Limits::default(),
         })
         .await?;

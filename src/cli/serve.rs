@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
 use crate::{
+    hub::TICK,
     server::{AdminKey, Options, Server, StoreChoice},
     web::Limits,
 };
@@ -54,6 +55,9 @@ pub struct LimitArgs {
     /// The most live connections
     #[arg(long, env = "RANKCAST_MAX_VIEWERS", default_value_t = Limits::default().viewers, value_name = "N")]
     pub max_viewers: usize,
+    /// The shortest time between two frames of a board, in ms; 0: every change has a frame of its own
+    #[arg(long, env = "RANKCAST_TICK", default_value_t = TICK.as_millis() as u64, value_name = "MS")]
+    pub tick: u64,
     /// How long a viewer's socket may take for one write, in seconds, before it is closed as too slow
     #[arg(long, env = "RANKCAST_WRITE_TIMEOUT", default_value_t = Limits::default().write.as_secs(), value_name = "S")]
     pub write_timeout: u64,
@@ -86,7 +90,7 @@ impl Serve {
         let server = Server::new(Options {
             store,
             admin_key,
-            limits: self.limits.limits(),
+            tick: Duration::from_millis(self.limits.tick), limits: self.limits.limits(),
         })
         .await?;
         if let AdminKey::Made(key) = server.admin_key() {

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -15,7 +15,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Snapshot, TICK, Viewer, projector::Projector, view::View, viewer::Request};
+use super::{Snapshot, Viewer, projector::Projector, view::View, viewer::Request};
 use crate::{
     board::Id,
     contest::{
@@ -26,7 +26,7 @@ use crate::{
         Limit, Position,
         message::{FeedState, State, StoreState},
     },
-    store::{Append, Record, SharedStore, Slice, StoreError, Stored, Tip},
+    store::{Append, Appended, Record, SharedStore, Slice, StoreError, Stored, Tip},
 };
 
 /// How many events are read from the store in one piece.
@@ -37,9 +37,6 @@ const FOLD_CHUNK: usize = 64;
 
 /// The source of events that a server's own clock makes.
 pub const CLOCK_SOURCE: &str = "rankcast-clock";
-
-/// How long after this server appended it also writes the projection.
-const PROJECTS_FOR: Duration = Duration::from_secs(5);
 
 /// The longest wait between two attempts to reach a store that is away.
 const RETRY_MAX: Duration = Duration::from_secs(1);
@@ -55,10 +52,12 @@ pub struct Live {
     folded: watch::Sender<Option<Folded>>,
     viewers: AtomicI64,
     store_live: AtomicBool,
-    /// When this server appended last, in ms since `started`; 0: never.
-    appended_at: AtomicU64,
-    started: Instant,
+    /// Appends of this server under way, and the newest event that it appended: whoever appends writes the projection.
+    appending: AtomicUsize,
+    appended: AtomicU64,
     projector: Projector,
+    /// The shortest time between two frames of a lane.
+    tick: Duration,
 }
 
 /// How far a log is folded, and what became of it.
@@ -109,7 +108,7 @@ impl Core {
 }
 
 impl Live {
-    pub(super) fn new(id: &str, store: SharedStore) -> Arc<Self> {
+    pub(super) fn new(id: &str, store: SharedStore, tick: Duration) -> Arc<Self> {
         Arc::new(Self {
             id: id.to_owned(),
             projector: Projector::new(id, store.clone()),
@@ -126,8 +125,9 @@ impl Live {
             folded: watch::Sender::new(None),
             viewers: AtomicI64::new(0),
             store_live: AtomicBool::new(true),
-            appended_at: AtomicU64::new(0),
-            started: Instant::now(),
+            tick,
+            appending: AtomicUsize::new(0),
+            appended: AtomicU64::new(0),
         })
     }
 
@@ -248,10 +248,23 @@ impl Live {
         self.look.notify_one();
     }
 
-    /// This server appends: it writes the projection, too.
-    pub(super) fn appends(&self) {
-        let now = self.started.elapsed().as_millis() as u64;
-        self.appended_at.store(now.max(1), Ordering::Relaxed);
+    /// Appends events, and lets viewers know.
+    pub(super) async fn append(&self, batch: &[Append]) -> Result<Appended, StoreError> {
+        // What is folded meanwhile may be ours.
+        self.appending.fetch_add(1, Ordering::AcqRel);
+        let appended = self.store.append(&self.id, batch).await;
+        if let Ok(appended) = &appended {
+            self.appended.fetch_max(appended.tip.sequence, Ordering::AcqRel);
+            self.log_moved(&appended.tip.epoch, appended.tip.sequence);
+        }
+        self.appending.fetch_sub(1, Ordering::AcqRel);
+        appended
+    }
+
+    /// May this server have appended the event? It is asked too often rather than too seldom: a place written twice does no
+    /// harm.
+    fn is_ours(&self, sequence: u64) -> bool {
+        self.appending.load(Ordering::Acquire) > 0 || sequence <= self.appended.load(Ordering::Acquire)
     }
 
     pub(super) fn store_failed(&self, error: &StoreError) {
@@ -282,7 +295,7 @@ impl Live {
     /// Follows the log until the contest is deleted.
     pub(super) async fn run(self: Arc<Self>) {
         let mut flushed = Instant::now()
-            .checked_sub(TICK)
+            .checked_sub(self.tick)
             .unwrap_or_else(Instant::now);
         let mut retry = Duration::from_millis(50);
         // When to make frames of what waits.
@@ -320,7 +333,7 @@ impl Live {
             look = tokio::select! {
                 () = self.look.notified() => true,
                 () = self.projector.written() => {
-                    self.project(&self.core());
+                    self.projector.flush(&self.core());
                     false
                 }
                 () = async { tokio::time::sleep_until(at.unwrap_or_else(Instant::now)).await }, if at.is_some() => false,
@@ -381,7 +394,7 @@ impl Live {
                     sequence: chunk.last().map_or(after, |last| last.sequence),
                 };
                 self.folded.send_replace(Some(Folded { tip, failed: None }));
-                let tick = *flushed + TICK;
+                let tick = *flushed + self.tick;
                 *due = Some(due.map_or(tick, |due| due.min(tick)));
                 if tick <= Instant::now() {
                     self.flush(flushed, due);
@@ -397,7 +410,7 @@ impl Live {
     fn fold_chunk(&self, events: &[Stored]) {
         let mut core = self.core();
         let core = &mut *core;
-        let mut projected = BTreeMap::new();
+        let mut projected: Vec<Id> = Vec::new();
         let began = Instant::now();
         for stored in events {
             let change = match fold(&mut core.fold, stored) {
@@ -420,15 +433,14 @@ impl Live {
             if public.reshaped {
                 self.projector.whole();
             }
-            for touched in public.step.iter().flat_map(|step| &step.touched) {
-                projected.insert(touched.id.clone(), ());
+            if self.is_ours(stored.sequence) {
+                projected.extend(public.step.iter().flat_map(|step| &step.touched).map(|touched| touched.id.clone()));
             }
         }
         metrics::counter!("rankcast_events_folded_total").increment(events.len() as u64);
         metrics::histogram!("rankcast_fold_seconds")
             .record(began.elapsed().as_secs_f64() / events.len().max(1) as f64);
-        self.projector
-            .changed(projected.into_keys().collect::<Vec<Id>>());
+        self.projector.changed(projected);
     }
 
     /// Folds the whole log into a new state, and puts it in the place of the old one when it is complete.
@@ -490,14 +502,7 @@ impl Live {
             .filter_map(|side| core.views[side].flush(&core.fold, &core.epoch, now))
             .min();
         *flushed = now;
-        self.project(core);
-    }
-
-    fn project(&self, core: &Core) {
-        let appended = self.appended_at.load(Ordering::Relaxed);
-        let now = self.started.elapsed().as_millis() as u64;
-        let ours = appended > 0 && now.saturating_sub(appended) < PROJECTS_FOR.as_millis() as u64;
-        self.projector.flush(core, ours);
+        self.projector.flush(core);
     }
 
     /// Where no feed tells the phases, the contest's own clock does: as events, so that all servers see the same. Answers
@@ -541,12 +546,9 @@ impl Live {
                 token: None,
                 data: data.to_string(),
             };
-            match self.store.append(&self.id, &[event]).await {
-                Ok(appended) => self.log_moved(&appended.tip.epoch, appended.tip.sequence),
-                Err(error) => {
-                    self.store_failed(&error);
-                    return Some(Instant::now() + RETRY_MAX);
-                }
+            if let Err(error) = self.append(&[event]).await {
+                self.store_failed(&error);
+                return Some(Instant::now() + RETRY_MAX);
             }
         }
         next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs()))

@@ -71,18 +71,14 @@ impl Projector {
         }
     }
 
-    /// Writes what waits, unless a write is under way. Changes that another server appended are left to that server; the
-    /// whole is written by everyone who starts, so that what a crash left undone heals.
-    pub(super) fn flush(&self, core: &Core, ours: bool) {
+    /// Writes what waits, unless a write is under way. The whole is written by every server that starts, so that what a crash
+    /// left undone heals.
+    pub(super) fn flush(&self, core: &Core) {
         if !self.shared.store.projects() {
             return;
         }
         let (whole, places) = {
             let mut waiting = self.shared.waiting();
-            if !ours && !waiting.whole {
-                waiting.teams.clear();
-                return;
-            }
             if (!waiting.whole && waiting.teams.is_empty())
                 || self.shared.busy.swap(true, Ordering::AcqRel)
             {
@@ -145,11 +141,6 @@ impl Projector {
     /// Waits until a write is over.
     pub(super) async fn written(&self) {
         self.shared.done.notified().await;
-    }
-
-    /// True if the standings go beyond what the sorted set can hold.
-    pub(super) fn is_beyond(&self) -> bool {
-        self.shared.waiting().beyond
     }
 }
 

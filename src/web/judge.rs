@@ -22,7 +22,7 @@ use super::{
 use crate::{
     contest::{Kind, Notification, clics, is_id},
     hub::Live,
-    store::{APPEND_MAX, Append, Outcome, StoreError},
+    store::{APPEND_MAX, Append, Outcome},
 };
 
 /// The most bad lines that an answer lists; it counts all of them.
@@ -57,8 +57,8 @@ pub struct Posted {
     /// Objects that said what was known.
     pub repeated: usize,
     /// Objects, new or repeated, that count for nothing yet: they refer to what is not there, or lie outside of the
-    /// contest's time.
-    pub kept_aside: usize,
+    /// contest's time. `null`: this server could not tell in time.
+    pub kept_aside: Option<usize>,
     /// The bad lines, the first 100 of them.
     pub errors: Vec<LineError>,
     /// How many bad lines there were in all, if more than are listed.
@@ -417,16 +417,8 @@ impl<'a> Posting<'a> {
         if self.wrong > self.answer.errors.len() {
             self.answer.errors_total = Some(self.wrong);
         }
-        if !self.referring.is_empty() {
-            if !self
-                .live
-                .wait_for(self.answer.sequence, FOLD_PATIENCE)
-                .await
-            {
-                return Err(StoreError::Away("the log cannot be read back".to_owned()).into());
-            }
-            self.answer.kept_aside = self.count_aside();
-        }
+        let folded = self.live.wait_for(self.answer.sequence, FOLD_PATIENCE).await;
+        self.answer.kept_aside = folded.then(|| self.count_aside());
         Ok(Json(self.answer))
     }
 

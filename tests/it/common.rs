@@ -1,6 +1,8 @@
 //! Helpers of the integration tests.
 
 pub(crate) mod redis;
+pub(crate) mod server;
+pub(crate) mod viewer;
 
 use std::time::{Duration, Instant};
 

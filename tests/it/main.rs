@@ -1,4 +1,6 @@
 //! The integration tests: one binary, real sockets, real servers on free ports.
 
-//mod common;
-// mod store;
+mod common;
+mod live;
+mod packs;
+mod store;

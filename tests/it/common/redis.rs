@@ -4,6 +4,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
+    sync::{Mutex, MutexGuard},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -21,7 +22,7 @@ pub(crate) struct RedisServer {
     directory: TempDir,
     port: u16,
     append_only: bool,
-    child: Option<Child>,
+    child: Mutex<Option<Child>>,
 }
 
 impl RedisServer {
@@ -41,10 +42,10 @@ impl RedisServer {
             directory,
             port: 0,
             append_only,
-            child: None,
+            child: Mutex::new(None),
         };
         // Another test may take the port between our look and the server's start.
-        while server.child.is_none() {
+        while !server.is_up() {
             server.port = rand::random_range(PORTS);
             if TcpListener::bind(("127.0.0.1", server.port)).is_ok() {
                 server.try_launch();
@@ -84,18 +85,18 @@ impl RedisServer {
     }
 
     /// Kills the server, as a crash would.
-    pub(crate) fn stop(&mut self) {
-        if let Some(mut child) = self.child.take() {
+    pub(crate) fn stop(&self) {
+        if let Some(mut child) = self.child().take() {
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 
     /// Starts it again on the same port, with the same directory.
-    pub(crate) fn restart(&mut self) {
+    pub(crate) fn restart(&self) {
         self.stop();
         let start = Instant::now();
-        while self.child.is_none() {
+        while !self.is_up() {
             assert!(start.elapsed() < PATIENCE, "the port was not free again");
             self.try_launch();
         }
@@ -113,7 +114,7 @@ impl RedisServer {
 
     fn signal(&self, signal: &str) {
         let id = self
-            .child
+            .child()
             .as_ref()
             .expect("a running server")
             .id()
@@ -126,7 +127,7 @@ impl RedisServer {
     }
 
     /// Starts the process; leaves no child behind if it does not come up (its port was taken).
-    fn try_launch(&mut self) {
+    fn try_launch(&self) {
         let mut child = Command::new("redis-server")
             .args([
                 "--port",
@@ -151,12 +152,20 @@ impl RedisServer {
                 return;
             }
             if self.answers() {
-                self.child = Some(child);
+                *self.child() = Some(child);
                 return;
             }
             assert!(start.elapsed() < PATIENCE, "redis-server does not answer");
             sleep(Duration::from_millis(5));
         }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Option<Child>> {
+        self.child.lock().expect("no panic under the lock")
+    }
+
+    fn is_up(&self) -> bool {
+        self.child().is_some()
     }
 
     fn answers(&self) -> bool {

@@ -73,7 +73,7 @@ async fn nobody_there_is_said_soon_and_clearly() {
 
 #[tokio::test]
 async fn another_server_process_begins_a_new_epoch_and_the_log_goes_on() {
-    let mut server = RedisServer::start_persistent();
+    let server = RedisServer::start_persistent();
     let store = store(&server).await;
     let batch = [
         from("s", "1", event("teams", "1", "{}")),
@@ -111,7 +111,7 @@ async fn epoch_seen(store: &SharedStore) -> String {
 
 #[tokio::test]
 async fn a_new_epoch_is_hinted() {
-    let mut server = RedisServer::start_persistent();
+    let server = RedisServer::start_persistent();
     let store = store(&server).await;
     let old = epoch(&store).await;
     server.restart();
@@ -158,7 +158,7 @@ async fn a_lost_script_cache_heals() {
 
 #[tokio::test]
 async fn a_stopped_server_is_away_in_bounded_time_and_comes_back_by_itself() {
-    let mut server = RedisServer::start_persistent();
+    let server = RedisServer::start_persistent();
     let store = store(&server).await;
     let mut hints = store.hints();
     store
