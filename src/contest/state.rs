@@ -270,7 +270,7 @@ impl Contest {
 
     /// The problems with their statistics, in order. The public sees none before the start (RULES 14).
     pub fn problems(&self, side: Side) -> Vec<ProblemLine> {
-        if side == Side::Public && !self.rules.begun {
+        if !self.shows_problems(side) {
             return Vec::new();
         }
         let mut problems: Vec<&Problem> = self.problems.values().collect();
@@ -281,11 +281,15 @@ impl Contest {
             .collect()
     }
 
-    /// One problem with its statistics.
+    /// One problem with its statistics; none for the public before the start (RULES 14).
     pub fn problem(&self, side: Side, id: &str) -> Option<ProblemLine> {
-        self.problems
-            .get(id)
-            .map(|problem| self.line(side, problem))
+        let problem = self.problems.get(id).filter(|_| self.shows_problems(side))?;
+        Some(self.line(side, problem))
+    }
+
+    /// May a view see problems and results?
+    fn shows_problems(&self, side: Side) -> bool {
+        side == Side::Jury || self.rules.begun
     }
 
     fn line(&self, side: Side, problem: &Problem) -> ProblemLine {
@@ -786,6 +790,7 @@ impl Contest {
                 self.count(side, old.as_deref(), new.as_deref(), &mut problems);
                 rows.push((team.clone(), new));
             }
+            let sees_problems = self.shows_problems(side);
             let board = &mut self.boards[side];
             let version = board.version();
             if **board.shape() == self.rules.shapes[side] {
@@ -795,7 +800,6 @@ impl Contest {
                 board.reshape(sequence, self.rules.shapes[side].clone(), entries);
                 change.reshaped = true;
             }
-            let sees_problems = side == Side::Jury || self.rules.begun;
             if dirty.listing && (sees_problems || new_rules) && !change.reshaped {
                 board.seal(sequence);
                 change.reshaped = true;
@@ -934,7 +938,7 @@ impl Contest {
         let standing = member
             .standing
             .filter(|standing| side == Side::Jury || !standing.hidden)?;
-        let shown = side == Side::Jury || self.rules.begun;
+        let shown = self.shows_problems(side);
         let mut all = Cells::new();
         match (old, cells) {
             _ if !shown => {}
