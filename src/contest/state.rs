@@ -808,7 +808,8 @@ impl Contest {
             if let Some(before) = &before {
                 change.status = before.status[side] != self.status(side);
                 if new_rules {
-                    // Races began anew: compare what is shown.
+                    // Races and rows began anew: what was gathered tells nothing, compare what is shown.
+                    problems.clear();
                     let old = before.problems[side]
                         .iter()
                         .map(|line| (&line.id, line))
