@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     event::{Group, Info, JudgementType, Submission, Times},
-    judging::{self, Both, Meaning},
+    judging::{self, Both, Meaning, Side},
     settings::{Rounding, Scoring, Settings, Thaw},
 };
 use crate::board::{Column, Id, Shape, Unit};
@@ -32,9 +32,8 @@ pub struct Rules {
     pub(super) types: BTreeMap<Id, Option<Meaning>>,
     /// Each group: is it hidden, and its section.
     pub(super) groups: BTreeMap<Id, (bool, Option<i64>)>,
-    /// Decimals of the score column.
-    pub(super) scale: u8,
-    pub(super) shapes: Both<Shape>,
+    /// The shapes of the boards; that of points lacks its decimals.
+    shapes: Both<Shape>,
 }
 
 impl Rules {
@@ -46,7 +45,6 @@ impl Rules {
         opened: bool,
         types: &BTreeMap<Id, JudgementType>,
         groups: &BTreeMap<Id, Group>,
-        scale: u8,
     ) -> Self {
         let scoring = settings.scoring.unwrap_or(if info.points {
             Scoring::Ioi
@@ -57,14 +55,14 @@ impl Rules {
         let sections = Both::from_fn(|side| {
             let mut orders: Vec<i64> = groups
                 .values()
-                .filter(|group| side == judging::Side::Jury || !group.hidden)
+                .filter(|group| side == Side::Jury || !group.hidden)
                 .filter_map(|group| group.sortorder)
                 .collect();
             orders.sort_unstable();
             orders.dedup();
             orders.len() > 1
         });
-        let shapes = Both::from_fn(|side| shape(settings, scoring, sections[side], scale));
+        let shapes = Both::from_fn(|side| shape(settings, scoring, sections[side]));
         Self {
             scoring,
             rounding: settings.penalty_rounding,
@@ -93,14 +91,24 @@ impl Rules {
                 .values()
                 .map(|group| (group.id.clone(), (group.hidden, group.sortorder)))
                 .collect(),
-            scale: if scoring == Scoring::Ioi { scale } else { 0 },
             shapes,
         }
     }
 
-    /// Do scores of so many decimals ask for other rules?
-    pub(super) fn needs_scale(&self, scale: u8) -> bool {
-        self.scoring == Scoring::Ioi && self.scale != scale
+    /// The shape of a view's board, with so many decimals where it is one of points.
+    pub(super) fn shape(&self, side: Side, scale: u8) -> Shape {
+        let mut shape = self.shapes[side].clone();
+        if self.scoring == Scoring::Ioi
+            && let Some(score) = shape.columns.last_mut()
+        {
+            score.scale = scale;
+        }
+        shape
+    }
+
+    /// Does a view's board begin with a column of sections?
+    pub(super) fn has_sections(&self, side: Side) -> bool {
+        self.shapes[side].columns[0].section
     }
 
     /// What a judgement type means; `None` if nobody said.
@@ -151,7 +159,7 @@ impl Rules {
     }
 }
 
-fn shape(settings: &Settings, scoring: Scoring, sections: bool, scale: u8) -> Shape {
+fn shape(settings: &Settings, scoring: Scoring, sections: bool) -> Shape {
     let unit = settings.penalty_rounding.unit();
     let mut columns = match scoring {
         Scoring::Icpc => vec![
@@ -159,10 +167,7 @@ fn shape(settings: &Settings, scoring: Scoring, sections: bool, scale: u8) -> Sh
             Column::ascending("penalty").unit(unit),
             Column::ascending("last_accepted").unit(unit),
         ],
-        Scoring::Ioi => vec![Column {
-            scale,
-            ..Column::descending("score")
-        }],
+        Scoring::Ioi => vec![Column::descending("score")],
     };
     let rank_by = settings.rank_by.unwrap_or(2);
     for column in columns.iter_mut().take(rank_by) {

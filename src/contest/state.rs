@@ -41,11 +41,14 @@ pub struct Contest {
     judgements: HashMap<Id, Judgement>,
     /// Submissions, and what is known of those that have not come yet.
     submissions: HashMap<Id, Known>,
-    /// How many scores need so many decimals.
-    decimals: [u32; decimal::SCALE as usize + 1],
 
     // Derived from the above.
     rules: Rules,
+    /// How many scores that a view may see need so many decimals. Counted apart: a finer column would tell the public
+    /// of a frozen score.
+    decimals: Both<Decimals>,
+    /// Decimals of the score column.
+    scales: Both<u8>,
     members: HashMap<Id, Member>,
     races: HashMap<(i64, Id), Both<Running>>,
     stats: Both<HashMap<Id, Stat>>,
@@ -77,6 +80,8 @@ struct Member {
     units: BTreeMap<Id, Unit>,
 }
 
+type Decimals = [u32; decimal::SCALE as usize + 1];
+
 /// What of a team decides where its results count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Standing {
@@ -89,6 +94,11 @@ impl Standing {
     /// Takes part in the races of its section.
     fn races(self) -> bool {
         self.official && !self.hidden
+    }
+
+    /// Has a row in that view.
+    fn shown_to(self, side: Side) -> bool {
+        side == Side::Jury || !self.hidden
     }
 }
 
@@ -195,9 +205,8 @@ impl Contest {
             false,
             &BTreeMap::new(),
             &BTreeMap::new(),
-            0,
         );
-        let boards = Both::from_fn(|side| Board::new(rules.shapes[side].clone()));
+        let boards = Both::from_fn(|side| Board::new(rules.shape(side, 0)));
         Self {
             id: id.to_owned(),
             sequence: 0,
@@ -214,8 +223,9 @@ impl Contest {
             adjustments: BTreeMap::new(),
             judgements: HashMap::new(),
             submissions: HashMap::new(),
-            decimals: [0; decimal::SCALE as usize + 1],
             rules,
+            decimals: Both::default(),
+            scales: Both::default(),
             members: HashMap::new(),
             races: HashMap::new(),
             stats: Both::default(),
@@ -283,7 +293,10 @@ impl Contest {
 
     /// One problem with its statistics; none for the public before the start (RULES 14).
     pub fn problem(&self, side: Side, id: &str) -> Option<ProblemLine> {
-        let problem = self.problems.get(id).filter(|_| self.shows_problems(side))?;
+        let problem = self
+            .problems
+            .get(id)
+            .filter(|_| self.shows_problems(side))?;
         Some(self.line(side, problem))
     }
 
@@ -482,9 +495,6 @@ impl Contest {
                 if let Some(old) = self.judgements.insert(object.id.clone(), object.clone()) {
                     self.forget_judgement(&old, old.submission != object.submission, dirty);
                 }
-                if let Some(score) = object.score {
-                    self.decimals[usize::from(decimal::decimals(score))] += 1;
-                }
                 let known = self
                     .submissions
                     .entry(object.submission.clone())
@@ -539,9 +549,6 @@ impl Contest {
 
     /// A judgement is not what it was; with `detach` its submission has it no more.
     fn forget_judgement(&mut self, old: &Judgement, detach: bool, dirty: &mut Dirty) {
-        if let Some(score) = old.score {
-            self.decimals[usize::from(decimal::decimals(score))] -= 1;
-        }
         if detach {
             if let Some(known) = self.submissions.get_mut(&old.submission) {
                 known.judgements.remove(&old.id);
@@ -582,14 +589,15 @@ impl Contest {
             _ => true,
         };
         if let Some(was) = was {
-            self.enter_races(&was, false, dirty);
+            self.weigh(&was, false, dirty);
             if moved {
                 self.attempt(&was, None, dirty);
             }
         }
         if let Some(is) = is {
+            // Before the attempt is there: if that makes the team, all its attempts are weighed, this one among them.
+            self.weigh(&is, true, dirty);
             self.attempt(&is, Some(is.verdicts), dirty);
-            self.enter_races(&is, true, dirty);
         }
     }
 
@@ -649,17 +657,26 @@ impl Contest {
         })
     }
 
-    /// Puts an attempt into the races of its team's section, or takes it out.
-    fn enter_races(&mut self, placed: &Placed, enter: bool, dirty: &mut Dirty) {
-        let Some(standing) = self
-            .members
-            .get(&placed.team)
-            .and_then(|member| member.standing)
-        else {
-            return;
-        };
+    /// An attempt of a team that is there counts beyond its own row, or does so no more.
+    fn weigh(&mut self, placed: &Placed, enter: bool, dirty: &mut Dirty) {
+        let member = self.members.get(&placed.team);
+        if let Some(standing) = member.and_then(|member| member.standing) {
+            self.weigh_as(standing, placed, enter, dirty);
+        }
+    }
+
+    /// Puts an attempt into the races of a section, and among the scores that ask for decimals, or takes it out.
+    fn weigh_as(&mut self, standing: Standing, placed: &Placed, enter: bool, dirty: &mut Dirty) {
         if standing.races() {
             self.race(standing.section, placed, enter, dirty);
+        }
+        for side in Side::ALL {
+            if let Verdict::Score(score) = placed.verdicts[side]
+                && standing.shown_to(side)
+            {
+                let count = &mut self.decimals[side][usize::from(decimal::decimals(score))];
+                *count = if enter { *count + 1 } else { *count - 1 };
+            }
         }
     }
 
@@ -705,9 +722,9 @@ impl Contest {
                 })
                 .collect();
             for (standing, enter) in [(was, false), (is, true)] {
-                if let Some(standing) = standing.filter(|standing| standing.races()) {
+                if let Some(standing) = standing {
                     for placed in &placed {
-                        self.race(standing.section, placed, enter, dirty);
+                        self.weigh_as(standing, placed, enter, dirty);
                     }
                 }
             }
@@ -749,12 +766,6 @@ impl Contest {
         mut dirty: Dirty,
         before: Option<Surroundings>,
     ) -> Both<Change> {
-        let scale = (0..=decimal::SCALE)
-            .rev()
-            .find(|scale| self.decimals[usize::from(*scale)] > 0)
-            .unwrap_or(0);
-        let before =
-            before.or_else(|| (self.rules.needs_scale(scale)).then(|| Surroundings::of(self)));
         let mut new_rules = false;
         if before.is_some() {
             let rules = Rules::new(
@@ -764,7 +775,6 @@ impl Contest {
                 self.opened,
                 &self.types,
                 &self.groups,
-                scale,
             );
             new_rules = rules != self.rules;
             if new_rules {
@@ -773,6 +783,7 @@ impl Contest {
                 self.derive_all(&mut dirty);
             }
         }
+        let rescaled = self.rescale(&mut dirty);
         let firsts = self.settle_races(&mut dirty);
         let mut out = Both::<Change>::default();
         for side in Side::ALL {
@@ -781,23 +792,20 @@ impl Contest {
             let mut rows = Vec::with_capacity(dirty.rows.len());
             for (team, cells) in &dirty.rows {
                 let old = self.boards[side].get(team).cloned();
-                let new = self.entry(
-                    side,
-                    team,
-                    old.as_deref(),
-                    if new_rules { None } else { Some(cells) },
-                );
+                let cells = (!new_rules && !rescaled[side]).then_some(cells);
+                let new = self.entry(side, team, old.as_deref(), cells);
                 self.count(side, old.as_deref(), new.as_deref(), &mut problems);
                 rows.push((team.clone(), new));
             }
             let sees_problems = self.shows_problems(side);
+            let shape = self.rules.shape(side, self.scales[side]);
             let board = &mut self.boards[side];
             let version = board.version();
-            if **board.shape() == self.rules.shapes[side] {
+            if **board.shape() == shape {
                 change.step = board.update(sequence, rows);
             } else {
                 let entries = rows.into_iter().filter_map(|(_, entry)| entry).collect();
-                board.reshape(sequence, self.rules.shapes[side].clone(), entries);
+                board.reshape(sequence, shape, entries);
                 change.reshaped = true;
             }
             if dirty.listing && (sees_problems || new_rules) && !change.reshaped {
@@ -836,10 +844,25 @@ impl Contest {
         out
     }
 
+    /// Brings the decimals of the score columns up to date; tells in which view they changed, and with them every row.
+    fn rescale(&mut self, dirty: &mut Dirty) -> Both<bool> {
+        let scales = Both::from_fn(|side| {
+            let finest = self.decimals[side].iter().rposition(|count| *count > 0);
+            finest.filter(|_| self.shows_problems(side)).unwrap_or(0) as u8
+        });
+        let was = std::mem::replace(&mut self.scales, scales);
+        let rescaled = Both::from_fn(|side| was[side] != scales[side]);
+        if Side::ALL.iter().any(|side| rescaled[*side]) {
+            self.members.keys().for_each(|id| dirty.row(id));
+        }
+        rescaled
+    }
+
     /// After the rules changed: every placement, standing, race and row.
     fn derive_all(&mut self, dirty: &mut Dirty) {
         self.members.clear();
         self.races.clear();
+        self.decimals = Both::default();
         for known in self.submissions.values_mut() {
             known.placed = None;
         }
@@ -936,9 +959,7 @@ impl Contest {
         cells: Option<&BTreeSet<Id>>,
     ) -> Option<Arc<Entry>> {
         let member = self.members.get(team)?;
-        let standing = member
-            .standing
-            .filter(|standing| side == Side::Jury || !standing.hidden)?;
+        let standing = member.standing.filter(|standing| standing.shown_to(side))?;
         let shown = self.shows_problems(side);
         let mut all = Cells::new();
         match (old, cells) {
@@ -1033,7 +1054,7 @@ impl Contest {
             let (tries, pending) = (tally.judged(), tally.pending());
             let score = tally
                 .best()
-                .map(|score| decimal::at_scale(score, self.rules.scale));
+                .map(|score| decimal::at_scale(score, self.scales[side]));
             (tries + pending > 0).then_some(Cell {
                 tries,
                 pending,
@@ -1051,11 +1072,7 @@ impl Contest {
         member: &Member,
         shown: bool,
     ) -> Values {
-        let section = self.rules.shapes[side]
-            .columns
-            .first()
-            .filter(|column| column.section)
-            .map(|_| standing.section);
+        let section = self.rules.has_sections(side).then_some(standing.section);
         let units = member
             .units
             .iter()
@@ -1084,7 +1101,7 @@ impl Contest {
             }
             Scoring::Ioi => {
                 let total = units.filter_map(|(_, unit)| unit.ioi(side)?.best()).sum();
-                vec![decimal::at_scale(total, self.rules.scale)]
+                vec![decimal::at_scale(total, self.scales[side])]
             }
         };
         section.into_iter().chain(numbers).collect()
