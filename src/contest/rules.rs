@@ -70,7 +70,7 @@ impl Rules {
             start: info.start,
             duration: info.duration,
             frozen_from: match (info.duration, info.freeze) {
-                (Some(duration), Some(freeze)) if !opened => Some(duration - freeze),
+                (Some(duration), Some(freeze)) if !opened && freeze > 0 => Some(duration - freeze),
                 _ => None,
             },
             begun: times.started.is_some(),

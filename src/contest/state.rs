@@ -275,7 +275,7 @@ impl Contest {
 
     /// The phase and clock as a view may see them.
     pub fn status(&self, side: Side) -> Status {
-        Status::new(side, &self.info, &self.settings, &self.times, self.opened)
+        Status::new(side, &self.info, &self.times, self.is_open(), self.opened)
     }
 
     /// The problems with their statistics, in order. The public sees none before the start (RULES 14).

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     event::{Info, Times},
     judging::Side,
-    settings::{Settings, Thaw},
 };
 use crate::board::Id;
 
@@ -51,15 +50,9 @@ pub struct Status {
 }
 
 impl Status {
-    pub(super) fn new(
-        side: Side,
-        info: &Info,
-        settings: &Settings,
-        times: &Times,
-        opened: bool,
-    ) -> Self {
+    /// `open`: nothing is frozen; `opened`: because the jury said so.
+    pub(super) fn new(side: Side, info: &Info, times: &Times, open: bool, opened: bool) -> Self {
         let mut times = *times;
-        let open = opened || (settings.thaw == Thaw::Upstream && times.thawed.is_some());
         if side == Side::Public && !open {
             // The results are neither open nor final for those who cannot see them.
             (times.thawed, times.finalized, times.end_of_updates) = (None, None, None);

@@ -84,7 +84,12 @@ fn compare_icpc(name: &str) {
         assert_eq!(json!(rows), about["teams"]);
     }
     let aside = story.contest.all_aside();
-    assert!(aside.iter().all(|aside| aside.reason.starts_with("outside")), "{aside:?}");
+    assert!(
+        aside
+            .iter()
+            .all(|aside| aside.reason.starts_with("outside")),
+        "{aside:?}"
+    );
 }
 
 #[test]
