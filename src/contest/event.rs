@@ -170,22 +170,23 @@ impl Notification {
         let mut data = line
             .remove("data")
             .ok_or_else(|| EventError::new("data", "is missing"))?;
-        let older = line.get("op").and_then(Value::as_str).map(str::to_owned);
-        let inner = data.get("id").and_then(text_id);
-        let outer = line.get("id").and_then(text_id);
-        let id = match older.as_deref() {
+        let older = match line.get("op") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(op)) => Some(op.as_str()),
+            other => return Err(bad_op(other)),
+        };
+        let strict = !matches!(Kind::of(&kind), Kind::Other) && !Kind::of(&kind).is_single();
+        let inner = text_id(&kind, data.get("id"), strict)?;
+        // That of the older form names the event; a collection is meant only where it is null or not there.
+        let outer = text_id(&kind, line.get("id"), strict && older.is_none())?;
+        let id = match older {
             // The older form: `id` names the event, the object's own stands in its data.
             Some("create" | "update") => inner,
             Some("delete") => {
                 data = Value::Null;
                 inner
             }
-            Some(other) => {
-                return Err(EventError::new(
-                    "op",
-                    format!("expected create, update or delete, got {other:?}"),
-                ));
-            }
+            Some(_) => return Err(bad_op(line.get("op"))),
             None => match (outer, inner) {
                 (Some(outer), Some(inner)) if outer != inner && !Kind::of(&kind).is_single() => {
                     return Err(EventError::new(
@@ -443,6 +444,9 @@ impl Object {
             id.or_else(|| map.get("id").and_then(Value::as_str))
         };
         let fields = Fields { kind, id: own, map };
+        if own.is_none() && !kind.is_single() {
+            fields.text("id")?; // An id that is no text is not the same as none.
+        }
         Ok(match kind {
             Kind::Contest => Self::Contest(Box::new(Info {
                 name: fields
@@ -735,8 +739,24 @@ pub fn is_id(id: &str) -> bool {
         && !id.ends_with('.')
 }
 
-fn text_id(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+fn bad_op(got: Option<&Value>) -> EventError {
+    EventError::new(
+        "op",
+        format!("expected create, update or delete, got {}", shown(got)),
+    )
+}
+
+/// The id, if it is a text. Anything else but null is an error where `strict`: it must not pass for no id.
+fn text_id(kind: &str, value: Option<&Value>, strict: bool) -> Result<Option<String>, EventError> {
+    match value {
+        Some(Value::String(id)) => Ok(Some(id.clone())),
+        None | Some(Value::Null) => Ok(None),
+        other if strict => Err(EventError::new(
+            format!("{kind} id"),
+            format!("expected {ID_FORM}, got {}", shown(other)),
+        )),
+        _ => Ok(None),
+    }
 }
 
 /// A value as an error shows it: never long.
