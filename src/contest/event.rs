@@ -546,7 +546,7 @@ impl Object {
             }),
             Kind::Settings => {
                 let settings = serde_json::from_value(Value::Object(map.clone()))
-                    .map_err(|error| EventError::new("rankcast", error.to_string()))?;
+                    .map_err(|error| bad_settings(map, &error))?;
                 Settings::check(&settings)
                     .map_err(|expected| EventError::new("rankcast", expected))?;
                 Self::Settings(Box::new(settings))
@@ -737,6 +737,19 @@ pub fn is_id(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
         && !id.starts_with(['-', '.'])
         && !id.ends_with('.')
+}
+
+/// Names the field, which the error of the whole does not say.
+fn bad_settings(map: &Map<String, Value>, whole: &serde_json::Error) -> EventError {
+    let bad = map.iter().find_map(|(field, value)| {
+        let alone = Map::from_iter([(field.clone(), value.clone())]);
+        let error = serde_json::from_value::<Settings>(Value::Object(alone)).err()?;
+        Some(EventError::new(
+            format!("rankcast: field `{}`", clipped(field)),
+            error.to_string(),
+        ))
+    });
+    bad.unwrap_or_else(|| EventError::new("rankcast", whole.to_string()))
 }
 
 fn bad_op(got: Option<&Value>) -> EventError {
