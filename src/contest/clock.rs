@@ -2,8 +2,12 @@
 
 use jiff::Timestamp;
 
-/// The longest relative time that is taken: 10,000 hours. Longer ones are mistakes, and sums stay far from overflow.
-pub const RELATIVE_MAX_MS: i64 = 10_000 * 3_600_000;
+/// The longest relative time that is read: ten million hours. A judge with its clock at zero sends the time since 1970 as
+/// contest time; such a submission is kept and explained (RULES 7), not refused as no time.
+pub const RELATIVE_MAX_MS: i64 = 10_000_000 * 3_600_000;
+
+/// The longest duration or penalty that is taken: 10,000 hours. Longer ones are mistakes, and sums stay far from overflow.
+pub const DURATION_MAX_MS: i64 = 10_000 * 3_600_000;
 
 /// Parses a relative time, `1:02:03.456` or `-0:15:00`. Digits beyond the millisecond are cut off.
 pub fn parse_relative(text: &str) -> Option<i64> {
@@ -17,7 +21,7 @@ pub fn parse_relative(text: &str) -> Option<i64> {
         return None;
     }
     let (seconds, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
-    if seconds.len() != 2 || fraction.is_empty() || fraction.len() > 9 || hours.len() > 5 {
+    if seconds.len() != 2 || fraction.is_empty() || fraction.len() > 9 || hours.len() > 8 {
         return None;
     }
     let number = |digits: &str| -> Option<i64> {
@@ -95,7 +99,7 @@ mod tests {
             "a:00:00",
             "0:00:0x",
             "0:00:00.x",
-            "99999:00:00",
+            "10000000:00:00.001",
             "٠:00:00",
             "+1:00:00",
             "0:+1:00",

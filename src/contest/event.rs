@@ -458,9 +458,7 @@ impl Object {
                 countdown_pause: fields.relative("countdown_pause_time")?,
                 duration: fields.positive("duration")?,
                 freeze: fields.positive("scoreboard_freeze_duration")?,
-                penalty: fields
-                    .minutes_or_relative("penalty_time")?
-                    .unwrap_or(PENALTY_DEFAULT_MS),
+                penalty: fields.cost("penalty_time")?.unwrap_or(PENALTY_DEFAULT_MS),
                 points: match fields.text("scoreboard_type")?.as_deref() {
                     None | Some("pass-fail") => false,
                     Some("score") => true,
@@ -676,23 +674,25 @@ impl Fields<'_> {
                 value
                     .as_str()
                     .and_then(clock::parse_relative)
-                    .filter(|millis| *millis >= 0)
+                    .filter(|millis| (0..=clock::DURATION_MAX_MS).contains(millis))
             },
         )
     }
 
-    /// 2023-06 has whole minutes, 2026-01 relative times.
     fn minutes_or_relative(&self, field: &str) -> Result<Option<i64>, EventError> {
         self.read(
             field,
             "whole minutes or a relative time such as 0:20:00.000",
-            |value| match value {
-                Value::String(text) => clock::parse_relative(text),
-                value => value
-                    .as_i64()
-                    .and_then(|minutes| minutes.checked_mul(60_000))
-                    .filter(|millis| millis.abs() <= clock::RELATIVE_MAX_MS),
-            },
+            minutes_or_relative,
+        )
+    }
+
+    /// As [`Self::minutes_or_relative`], and not below 0.
+    fn cost(&self, field: &str) -> Result<Option<i64>, EventError> {
+        self.read(
+            field,
+            "whole minutes or a relative time of at least 0, such as 0:20:00.000",
+            |value| minutes_or_relative(value).filter(|millis| *millis >= 0),
         )
     }
 
@@ -757,6 +757,15 @@ fn bad_op(got: Option<&Value>) -> EventError {
         "op",
         format!("expected create, update or delete, got {}", shown(got)),
     )
+}
+
+/// 2023-06 has whole minutes, 2026-01 relative times.
+fn minutes_or_relative(value: &Value) -> Option<i64> {
+    let millis = match value {
+        Value::String(text) => clock::parse_relative(text)?,
+        value => value.as_i64()?.checked_mul(60_000)?,
+    };
+    (millis.abs() <= clock::DURATION_MAX_MS).then_some(millis)
 }
 
 /// The id, if it is a text. Anything else but null is an error where `strict`: it must not pass for no id.
