@@ -137,7 +137,7 @@ impl Board {
     pub fn window(
         &self,
         limit: Option<usize>,
-    ) -> impl ExactSizeIterator<Item = &Arc<Entry>> + Clone {
+    ) -> impl ExactSizeIterator<Item = &Arc<Entry>> + DoubleEndedIterator + Clone {
         self.order[..self.shown(limit)]
             .iter()
             .map(|slot| &self.place(*slot).entry)
@@ -155,7 +155,7 @@ impl Board {
         if self.shape.ties != Ties::Modified {
             return 0;
         }
-        let Some(last) = self.window(limit).rev_find_ranked() else {
+        let Some(last) = self.window(limit).rev().find(|entry| entry.label.official) else {
             return 0;
         };
         self.order[shown..]
@@ -168,6 +168,9 @@ impl Board {
 
     /// Puts entries in their new state (`None` removes), as version `version`, which must be newer than the board's.
     /// Answers what changed; `None`, and the version stays, if that is nothing.
+    ///
+    /// # Panics
+    /// Beyond 2^32 entries.
     pub fn update(&mut self, version: u64, changes: Vec<(Id, Option<Arc<Entry>>)>) -> Option<Step> {
         let total_before = self.len();
         let mut seen = HashSet::new();
@@ -441,23 +444,12 @@ fn partition_index(items: &[usize], holds: impl Fn(usize, usize) -> bool) -> usi
     while low < high {
         let middle = usize::midpoint(low, high);
         if holds(middle, items[middle]) {
-            low = middle + 1
+            low = middle + 1;
         } else {
-            high = middle
+            high = middle;
         }
     }
     low
-}
-
-/// Finds the last ranked entry of a window.
-trait LastRanked<'a> {
-    fn rev_find_ranked(self) -> Option<&'a Arc<Entry>>;
-}
-
-impl<'a, I: Iterator<Item = &'a Arc<Entry>>> LastRanked<'a> for I {
-    fn rev_find_ranked(self) -> Option<&'a Arc<Entry>> {
-        self.filter(|entry| entry.label.official).last()
-    }
 }
 
 #[cfg(test)]

@@ -215,6 +215,16 @@ impl Delta {
         self.rows.values()
     }
 
+    /// The change of an entry, if it changed.
+    pub(super) fn row(&self, id: &Id) -> Option<&Row> {
+        self.rows.get(id)
+    }
+
+    /// Did the entry leave the window?
+    pub(super) fn is_gone(&self, id: &Id) -> bool {
+        self.gone.contains(id)
+    }
+
     /// The entries that left the window.
     pub fn gone(&self) -> impl ExactSizeIterator<Item = &Id> {
         self.gone.iter()

@@ -1,8 +1,8 @@
 //! Windows: the first N entries of a board, as a viewer holds them.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use super::{Board, Delta, Entry, Shape, rank};
+use super::{Board, Delta, Entry, Id, Shape, rank};
 
 /// A delta that does not fit: the viewer has to resume from its version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,18 +109,19 @@ impl Window {
         if delta.from > self.version {
             return Err(gap("versions between are missing"));
         }
-        let mut fresh = Vec::with_capacity(delta.rows().len());
-        for row in delta.rows() {
-            let old = self.rows.iter().find(|entry| entry.id == row.id);
-            fresh.push(
-                row.applied_to(old)
-                    .ok_or_else(|| gap("a partial row is not in the window"))?,
-            );
-        }
-        self.rows.retain(|entry| {
-            !fresh.iter().any(|row| row.id == entry.id)
-                && !delta.gone().any(|gone| *gone == entry.id)
-        });
+        let named = self
+            .rows
+            .iter()
+            .filter(|entry| delta.row(&entry.id).is_some());
+        let old: HashMap<&Id, &Entry> = named.map(|entry| (&entry.id, entry)).collect();
+        let fresh = delta
+            .rows()
+            .map(|row| row.applied_to(old.get(&row.id).copied()));
+        let mut fresh = fresh
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| gap("a partial row is not in the window"))?;
+        self.rows
+            .retain(|entry| delta.row(&entry.id).is_none() && !delta.is_gone(&entry.id));
         self.rows.append(&mut fresh);
         self.total = delta.total.unwrap_or(self.total);
         self.tied_beyond = delta.tied_beyond.unwrap_or(self.tied_beyond);
