@@ -338,7 +338,7 @@ pub struct JudgementType {
     pub solved: Option<bool>,
 }
 
-/// CLICS "Groups", with DOMjudge's `sortorder`.
+/// CLICS "Groups", with the `sortorder` that `DOMjudge` adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Group {

@@ -37,12 +37,14 @@ pub struct Contest {
     organizations: HashMap<Id, Organization>,
     teams: HashMap<Id, Team>,
     problems: HashMap<Id, Problem>,
-    adjustments: BTreeMap<Id, Adjustment>,
+    adjustments: HashMap<Id, Adjustment>,
     judgements: HashMap<Id, Judgement>,
     /// Submissions, and what is known of those that have not come yet.
     submissions: HashMap<Id, Known>,
 
     // Derived from the above.
+    /// The sum of the adjustments of each team that has any, in ms.
+    adjusted: HashMap<Id, i64>,
     rules: Rules,
     /// How many scores that a view may see need so many decimals. Counted apart: a finer column would tell the public
     /// of a frozen score.
@@ -220,9 +222,10 @@ impl Contest {
             organizations: HashMap::new(),
             teams: HashMap::new(),
             problems: HashMap::new(),
-            adjustments: BTreeMap::new(),
+            adjustments: HashMap::new(),
             judgements: HashMap::new(),
             submissions: HashMap::new(),
+            adjusted: HashMap::new(),
             rules,
             decimals: Both::default(),
             scales: Both::default(),
@@ -337,19 +340,26 @@ impl Contest {
             Kind::Submissions => self.submission_aside(self.submissions.get(id)?.object.as_ref()?),
             Kind::Judgements => {
                 let judgement = self.judgements.get(id)?;
-                let known = self.submissions.get(&judgement.submission)?;
-                let Some(submission) = &known.object else {
-                    return Some(format!("no submission {}", judgement.submission));
-                };
-                match &judgement.verdict {
-                    Some(kind) if self.rules.meaning(kind).is_none() => {
-                        Some(format!("no judgement type {kind}"))
-                    }
-                    _ => self.submission_aside(submission),
-                }
+                self.judgement_aside(judgement).or_else(|| {
+                    let known = self.submissions.get(&judgement.submission)?;
+                    self.submission_aside(known.object.as_ref()?)
+                })
             }
             _ => None,
         }
+    }
+
+    /// What a judgement itself lacks; not what its submission does.
+    fn judgement_aside(&self, judgement: &Judgement) -> Option<String> {
+        let known = self.submissions.get(&judgement.submission);
+        if known.is_none_or(|known| known.object.is_none()) {
+            return Some(format!("no submission {}", judgement.submission));
+        }
+        let kind = judgement.verdict.as_ref()?;
+        self.rules
+            .meaning(kind)
+            .is_none()
+            .then(|| format!("no judgement type {kind}"))
     }
 
     fn submission_aside(&self, submission: &Submission) -> Option<String> {
@@ -387,14 +397,12 @@ impl Contest {
                     reason: self.aside(Kind::Submissions, id)?,
                 })
             });
-        let judgements = self.judgements.keys().filter_map(|id| {
+        let judgements = self.judgements.values().filter_map(|judgement| {
             // One whose submission is aside is told once, with the submission.
-            let reason = self.aside(Kind::Judgements, id).filter(|reason| {
-                reason.starts_with("no submission") || reason.starts_with("no judgement type")
-            })?;
+            let reason = self.judgement_aside(judgement)?;
             Some(Aside {
                 kind: "judgements",
-                id: id.clone(),
+                id: judgement.id.clone(),
                 reason,
             })
         });
@@ -424,7 +432,7 @@ impl Contest {
             }
             Event::Other => return Both::default(),
         }
-        self.settle(sequence, dirty, before)
+        self.settle(sequence, dirty, before.as_ref())
     }
 
     /// The ids of all objects of a kind.
@@ -465,8 +473,10 @@ impl Contest {
                 self.groups.insert(object.id.clone(), object.clone());
             }
             Object::Organization(object) => {
-                self.organizations.insert(object.id.clone(), object.clone());
-                self.organization_changed(&object.id, dirty);
+                let old = self.organizations.insert(object.id.clone(), object.clone());
+                if old.as_ref() != Some(object) {
+                    self.organization_changed(&object.id, dirty);
+                }
             }
             Object::Team(object) => {
                 self.teams.insert(object.id.clone(), object.clone());
@@ -480,9 +490,9 @@ impl Contest {
             }
             Object::Adjustment(object) => {
                 if let Some(old) = self.adjustments.insert(object.id.clone(), object.clone()) {
-                    dirty.row(&old.team);
+                    self.adjust(&old.team, -old.penalty, dirty);
                 }
-                dirty.row(&object.team);
+                self.adjust(&object.team, object.penalty, dirty);
             }
             Object::Submission(object) => {
                 self.submissions
@@ -528,7 +538,7 @@ impl Contest {
             }
             Kind::Adjustments => {
                 if let Some(old) = self.adjustments.remove(id) {
-                    dirty.row(&old.team);
+                    self.adjust(&old.team, -old.penalty, dirty);
                 }
             }
             Kind::Submissions => {
@@ -545,6 +555,15 @@ impl Contest {
             }
             Kind::Contest | Kind::State | Kind::Settings | Kind::Thaw | Kind::Other => {}
         }
+    }
+
+    fn adjust(&mut self, team: &Id, by: i64, dirty: &mut Dirty) {
+        let sum = self.adjusted.entry(team.clone()).or_default();
+        *sum += by;
+        if *sum == 0 {
+            self.adjusted.remove(team);
+        }
+        dirty.row(team);
     }
 
     /// A judgement is not what it was; with `detach` its submission has it no more.
@@ -764,7 +783,7 @@ impl Contest {
         &mut self,
         sequence: u64,
         mut dirty: Dirty,
-        before: Option<Surroundings>,
+        before: Option<&Surroundings>,
     ) -> Both<Change> {
         let mut new_rules = false;
         if before.is_some() {
@@ -813,7 +832,7 @@ impl Contest {
                 change.reshaped = true;
                 change.step = None;
             }
-            if let Some(before) = &before {
+            if let Some(before) = before {
                 change.status = before.status[side] != self.status(side);
                 if new_rules {
                     // Races and rows began anew: what was gathered tells nothing, compare what is shown.
@@ -853,7 +872,9 @@ impl Contest {
         let was = std::mem::replace(&mut self.scales, scales);
         let rescaled = Both::from_fn(|side| was[side] != scales[side]);
         if Side::ALL.iter().any(|side| rescaled[*side]) {
-            self.members.keys().for_each(|id| dirty.row(id));
+            for id in self.members.keys() {
+                dirty.row(id);
+            }
         }
         rescaled
     }
@@ -880,7 +901,9 @@ impl Contest {
                 .window(None)
                 .map(|entry| entry.id.clone())
                 .collect();
-            ids.iter().for_each(|id| dirty.row(id));
+            for id in &ids {
+                dirty.row(id);
+            }
         }
     }
 
@@ -1083,15 +1106,12 @@ impl Contest {
                     .filter_map(|(_, unit)| unit.icpc(side))
                     .filter_map(|tally| Some((tally.solved_at()?, tally.wrong())))
                     .collect();
-                let adjustment: i64 = if shown {
-                    self.adjustments
-                        .values()
-                        .filter(|one| one.team == *team)
-                        .map(|one| one.penalty)
-                        .sum()
-                } else {
-                    0
-                };
+                let adjustment = self
+                    .adjusted
+                    .get(team)
+                    .filter(|_| shown)
+                    .copied()
+                    .unwrap_or(0);
                 let last = solved.iter().map(|(time, _)| *time).max().unwrap_or(0);
                 vec![
                     solved.len() as i64,
@@ -1100,7 +1120,10 @@ impl Contest {
                 ]
             }
             Scoring::Ioi => {
-                let total = units.filter_map(|(_, unit)| unit.ioi(side)?.best()).sum();
+                // Ten thousand problems of the largest score would not fit.
+                let total = units
+                    .filter_map(|(_, unit)| unit.ioi(side)?.best())
+                    .fold(0_i64, i64::saturating_add);
                 vec![decimal::at_scale(total, self.scales[side])]
             }
         };
