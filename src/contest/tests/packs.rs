@@ -1,6 +1,10 @@
 //! Whole contests that really took place, where their folder is at hand.
 
-use std::{collections::HashSet, fs, path::PathBuf};
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
@@ -21,7 +25,7 @@ fn pack(name: &str) -> Option<PathBuf> {
     None
 }
 
-fn lines(folder: &PathBuf) -> Vec<Notification> {
+fn lines(folder: &Path) -> Vec<Notification> {
     let feed = fs::read(folder.join("event-feed.ndjson")).unwrap();
     let parse = |(number, line): (usize, &[u8])| match Notification::parse(line) {
         Ok(notification) => notification,
@@ -33,12 +37,12 @@ fn lines(folder: &PathBuf) -> Vec<Notification> {
         .collect()
 }
 
-fn about(folder: &PathBuf) -> Value {
+fn about(folder: &Path) -> Value {
     serde_json::from_slice(&fs::read(folder.join("about.json")).unwrap()).unwrap()
 }
 
 /// Folds a whole pack; none of its lines may be refused.
-fn load(folder: &PathBuf) -> Story {
+fn load(folder: &Path) -> Story {
     let mut story = Story::empty();
     for notification in lines(folder) {
         match notification.event() {

@@ -17,6 +17,7 @@ fn refused(line: &Value) -> String {
     parse(line).expect_err("it should be refused")
 }
 
+#[allow(clippy::needless_pass_by_value)] // objects are written in place
 fn object(kind: &str, data: Value) -> Object {
     match parse(&json!({"type": kind, "data": data})) {
         Ok(Event::Put(object)) => object,

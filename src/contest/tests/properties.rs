@@ -106,9 +106,9 @@ fn settings(thaw: bool) -> impl Strategy<Value = Object> {
                 Object::Settings(Box::new(Settings {
                     scoring,
                     penalty_rounding,
+                    rank_by,
                     compile_error_penalty,
                     auto_teams,
-                    rank_by,
                     thaw,
                     ..Settings::default()
                 }))

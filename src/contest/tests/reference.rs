@@ -82,7 +82,9 @@ impl Objects {
             Event::Delete(kind, id) => self.retain(*kind, |known| known != id),
             Event::Replace(kind, objects) => {
                 self.retain(*kind, |_| false);
-                objects.iter().for_each(|object| self.put(object.clone()));
+                for object in objects {
+                    self.put(object.clone());
+                }
             }
             Event::Other => {}
         }
@@ -97,7 +99,7 @@ impl Objects {
             Object::JudgementType(object) => drop(self.types.insert(object.id.clone(), object)),
             Object::Group(object) => drop(self.groups.insert(object.id.clone(), object)),
             Object::Organization(object) => {
-                drop(self.organizations.insert(object.id.clone(), object))
+                drop(self.organizations.insert(object.id.clone(), object));
             }
             Object::Team(object) => drop(self.teams.insert(object.id.clone(), object)),
             Object::Problem(object) => drop(self.problems.insert(object.id.clone(), object)),

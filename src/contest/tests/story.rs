@@ -55,6 +55,7 @@ impl Story {
         self.event(&notification.event().unwrap())
     }
 
+    #[allow(clippy::needless_pass_by_value)] // objects are written in place
     pub(super) fn put(&mut self, kind: &str, data: Value) -> Both<Change> {
         self.line(&json!({"type": kind, "data": data}))
     }
