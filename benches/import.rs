@@ -34,7 +34,17 @@ fn main() {
     std::fs::create_dir(&redis_dir).expect("a directory");
     let _redis = Running(
         Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--loglevel", "warning", "--dir"])
+            .args([
+                "--port",
+                &port.to_string(),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--loglevel",
+                "warning",
+                "--dir",
+            ])
             .arg(&redis_dir)
             .stdout(Stdio::null())
             .spawn()
@@ -58,12 +68,19 @@ fn main() {
     let embedded = Embedded::open(&home.path().join("bare")).expect("a store");
     let bare = runtime.block_on(self::bare(embedded, &lines));
     let data = home.path().join("data");
-    let import = self::import(home.path(), &["--data", data.to_str().expect("a path")], &feed);
+    let import = self::import(
+        home.path(),
+        &["--data", data.to_str().expect("a path")],
+        &feed,
+    );
     row("embedded", bare, import);
 }
 
 fn row(store: &str, bare: f64, import: f64) {
-    println!("  {store}: bare append {bare:.0}, import {import:.0}, ratio {:.2}", import / bare);
+    println!(
+        "  {store}: bare append {bare:.0}, import {import:.0}, ratio {:.2}",
+        import / bare
+    );
 }
 
 /// A contest of its own making.
@@ -72,12 +89,25 @@ fn lines() -> Vec<String> {
         r#"{"type":"contest","id":null,"data":{"name":"Bench","duration":"5:00:00"}}"#.to_owned(),
         r#"{"type":"state","id":null,"data":{"started":"2026-01-01T00:00:00Z"}}"#.to_owned(),
     ];
-    lines.extend((0..PROBLEMS).map(|n| format!(r#"{{"type":"problems","id":"p{n}","data":{{"id":"p{n}","ordinal":{n}}}}}"#)));
-    lines.extend((0..TEAMS).map(|n| format!(r#"{{"type":"teams","id":"t{n}","data":{{"id":"t{n}","name":"Team {n}"}}}}"#)));
+    lines.extend((0..PROBLEMS).map(|n| {
+        format!(r#"{{"type":"problems","id":"p{n}","data":{{"id":"p{n}","ordinal":{n}}}}}"#)
+    }));
+    lines.extend((0..TEAMS).map(|n| {
+        format!(r#"{{"type":"teams","id":"t{n}","data":{{"id":"t{n}","name":"Team {n}"}}}}"#)
+    }));
     for n in 0..JUDGEMENTS {
-        let (team, problem, verdict) = (n * 7919 % TEAMS, n * 31 % PROBLEMS, if n % 4 == 0 { "AC" } else { "WA" });
+        let (team, problem, verdict) = (
+            n * 7919 % TEAMS,
+            n * 31 % PROBLEMS,
+            if n % 4 == 0 { "AC" } else { "WA" },
+        );
         let seconds = n * 17_900 / JUDGEMENTS;
-        let at = format!("{}:{:02}:{:02}.000", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let at = format!(
+            "{}:{:02}:{:02}.000",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        );
         lines.push(format!(
             r#"{{"type":"submissions","id":"s{n}","data":{{"id":"s{n}","team_id":"t{team}","problem_id":"p{problem}","language_id":"cpp","contest_time":"{at}"}}}}"#
         ));
@@ -92,7 +122,11 @@ fn lines() -> Vec<String> {
 async fn bare(store: Arc<dyn Store>, lines: &[String]) -> f64 {
     let events: Vec<Append> = lines
         .iter()
-        .map(|line| Notification::parse(line.as_bytes()).expect("a good line").expect("a line"))
+        .map(|line| {
+            Notification::parse(line.as_bytes())
+                .expect("a good line")
+                .expect("a line")
+        })
         .map(|read| Append {
             replaces: read.replaces(),
             kind: read.kind,
@@ -127,16 +161,30 @@ fn import(home: &Path, store: &[&str], feed: &Path) -> f64 {
         .spawn()
         .expect("the server starts");
     let mut line = String::new();
-    BufReader::new(server.stdout.take().expect("it was asked for")).read_line(&mut line).expect("a line");
+    BufReader::new(server.stdout.take().expect("it was asked for"))
+        .read_line(&mut line)
+        .expect("a line");
     let _server = Running(server);
-    let address = line.trim().rsplit(' ').next().expect("an address").to_owned();
+    let address = line
+        .trim()
+        .rsplit(' ')
+        .next()
+        .expect("an address")
+        .to_owned();
     let rates = (0..3)
         .map(|round| {
             let began = Instant::now();
             let imported = Command::new(env!("CARGO_BIN_EXE_rankcast"))
                 .arg("import")
                 .arg(feed)
-                .args(["--contest", &format!("import{round}"), "--speed", "max", "--server", &address])
+                .args([
+                    "--contest",
+                    &format!("import{round}"),
+                    "--speed",
+                    "max",
+                    "--server",
+                    &address,
+                ])
                 .env("RANKCAST_KEY", KEY)
                 .output()
                 .expect("the command runs");
@@ -156,7 +204,10 @@ fn median(mut rates: Vec<f64>) -> f64 {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port()
 }
 
 /// A process that ends with the benchmark.

@@ -24,7 +24,11 @@ fn main() {
 }
 
 fn event(line: &str) -> Event {
-    Notification::parse(line.as_bytes()).expect("a good line").expect("a line").event().expect("a good event")
+    Notification::parse(line.as_bytes())
+        .expect("a good line")
+        .expect("a line")
+        .event()
+        .expect("a good event")
 }
 
 /// A contest with teams and problems, and the events of its submissions.
@@ -34,8 +38,12 @@ fn contest() -> (Contest, Vec<Event>) {
         r#"{"type":"contest","id":null,"data":{"duration":"100:00:00"}}"#.to_owned(),
         r#"{"type":"state","id":null,"data":{"started":"2026-01-01T00:00:00Z"}}"#.to_owned(),
     ];
-    setting.extend((0..PROBLEMS).map(|n| format!(r#"{{"type":"problems","id":"p{n}","data":{{"id":"p{n}","ordinal":{n}}}}}"#)));
-    setting.extend((0..TEAMS).map(|n| format!(r#"{{"type":"teams","id":"t{n}","data":{{"id":"t{n}","name":"Team {n}"}}}}"#)));
+    setting.extend((0..PROBLEMS).map(|n| {
+        format!(r#"{{"type":"problems","id":"p{n}","data":{{"id":"p{n}","ordinal":{n}}}}}"#)
+    }));
+    setting.extend((0..TEAMS).map(|n| {
+        format!(r#"{{"type":"teams","id":"t{n}","data":{{"id":"t{n}","name":"Team {n}"}}}}"#)
+    }));
     for (index, line) in setting.iter().enumerate() {
         contest.fold(index as u64 + 1, &event(line), false);
     }
@@ -43,10 +51,19 @@ fn contest() -> (Contest, Vec<Event>) {
     for number in 0..SUBMISSIONS {
         // Every tenth is of the busy team, on one problem that it never solves.
         let busy = number % (SUBMISSIONS / OF_ONE_TEAM) == 0;
-        let (team, problem) = if busy { (0, 0) } else { (1 + number * 7 % (TEAMS - 1), number * 5 % PROBLEMS) };
+        let (team, problem) = if busy {
+            (0, 0)
+        } else {
+            (1 + number * 7 % (TEAMS - 1), number * 5 % PROBLEMS)
+        };
         let verdict = if !busy && number % 9 == 1 { "AC" } else { "WA" };
         let seconds = number * 6;
-        let at = format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let at = format!(
+            "{}:{:02}:{:02}",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        );
         events.push(event(&format!(
             r#"{{"type":"submissions","id":"s{number}","data":{{"id":"s{number}","team_id":"t{team}","problem_id":"p{problem}","contest_time":"{at}"}}}}"#
         )));
@@ -78,14 +95,29 @@ fn late_against_early() {
         for event in pair {
             black_box(update(&mut contest, &mut lane, event));
         }
-        let times = if index % (SUBMISSIONS / OF_ONE_TEAM) == 0 { &mut busy } else { &mut others };
+        let times = if index % (SUBMISSIONS / OF_ONE_TEAM) == 0 {
+            &mut busy
+        } else {
+            &mut others
+        };
         times.push(began.elapsed().as_nanos());
     }
-    println!("\none submission and its verdict, fold to frame, median of 500; {TEAMS} teams, {SUBMISSIONS} submissions:");
-    for (who, times) in [("the team with 5,000 submissions", &busy), ("all others", &others)] {
+    println!(
+        "\none submission and its verdict, fold to frame, median of 500; {TEAMS} teams, {SUBMISSIONS} submissions:"
+    );
+    for (who, times) in [
+        ("the team with 5,000 submissions", &busy),
+        ("all others", &others),
+    ] {
         // The very first ones warm the caches.
-        let (early, late) = (median(&times[500..1000]), median(&times[times.len() - 500..]));
-        println!("  {who}: early {early:.1} us, at the end {late:.1} us, ratio {:.2}", late / early);
+        let (first, last) = (
+            median(&times[500..1000]),
+            median(&times[times.len() - 500..]),
+        );
+        println!(
+            "  {who}: early {first:.1} us, at the end {last:.1} us, ratio {:.2}",
+            last / first
+        );
     }
 }
 

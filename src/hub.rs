@@ -13,7 +13,7 @@ pub mod viewer;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -82,10 +82,7 @@ impl Hub {
             return Err(StoreError::NoSuchContest(id.to_owned()));
         }
         let fresh = {
-            let mut contests = self
-                .contests
-                .lock()
-                .expect("no code panics while it holds this lock");
+            let mut contests = lock(&self.contests);
             contests.get(id).cloned().unwrap_or_else(|| {
                 let live = Live::new(id, self.store.clone(), self.tick);
                 contests.insert(id.to_owned(), live.clone());
@@ -113,12 +110,7 @@ impl Hub {
 
     /// The contests that are followed now.
     pub fn followed(&self) -> Vec<Arc<Live>> {
-        self.contests
-            .lock()
-            .expect("no code panics while it holds this lock")
-            .values()
-            .cloned()
-            .collect()
+        lock(&self.contests).values().cloned().collect()
     }
 
     /// Ends all tasks, and waits until they have ended.
@@ -129,18 +121,11 @@ impl Hub {
     }
 
     fn known(&self, id: &str) -> Option<Arc<Live>> {
-        self.contests
-            .lock()
-            .expect("no code panics while it holds this lock")
-            .get(id)
-            .cloned()
+        lock(&self.contests).get(id).cloned()
     }
 
     fn forget(&self, live: &Arc<Live>) {
-        let mut contests = self
-            .contests
-            .lock()
-            .expect("no code panics while it holds this lock");
+        let mut contests = lock(&self.contests);
         if contests
             .get(live.id())
             .is_some_and(|known| Arc::ptr_eq(known, live))
@@ -190,4 +175,9 @@ impl Hub {
             }
         }
     }
+}
+
+/// Locks; a panic of another holder is no reason to stop serving.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     hub::Hub,
-    store::{SharedStore, StoreError, embedded::Embedded, redis::Redis},
+    store::{Digest, SharedStore, StoreError, embedded::Embedded, redis::Redis},
     web::{
         self, App, Limits,
         auth::{Keys, new_secret},
@@ -87,20 +87,7 @@ impl Server {
         };
         let (admin, admin_key) = match options.admin_key {
             Some(key) => (Keys::digest(&key), AdminKey::Known),
-            None => match store.admin_key().await? {
-                Some(digest) => (digest, AdminKey::Known),
-                None => {
-                    let key = new_secret("rck_");
-                    let holds = store.claim_admin_key(Keys::digest(&key)).await?;
-                    // Another server may have been faster.
-                    let made = if holds == Keys::digest(&key) {
-                        AdminKey::Made(key)
-                    } else {
-                        AdminKey::Known
-                    };
-                    (holds, made)
-                }
-            },
+            None => made_key(&store).await?,
         };
         let app = Arc::new(App {
             hub: Hub::start(store, options.tick),
@@ -164,6 +151,25 @@ impl Server {
         upkeep.abort();
         served
     }
+}
+
+/// The admin key that was made for this store; one is made if there is none.
+async fn made_key(store: &SharedStore) -> Result<(Digest, AdminKey), StoreError> {
+    if let Some(digest) = store.admin_key().await? {
+        return Ok((digest, AdminKey::Known));
+    }
+    let key = new_secret("rck_");
+    let ours = Keys::digest(&key);
+    let holds = store.claim_admin_key(ours).await?;
+    // Another server may have been faster.
+    Ok((
+        holds,
+        if holds == ours {
+            AdminKey::Made(key)
+        } else {
+            AdminKey::Known
+        },
+    ))
 }
 
 /// The process has one recorder, whatever the number of servers in it.

@@ -131,7 +131,7 @@ impl Import {
                 let at = Duration::from_secs_f64(at.max(0) as f64 / 1000.0 / times);
                 while began.elapsed() < at {
                     sender.send().await?;
-                    tokio::time::sleep((at - began.elapsed().min(at)).min(REPLAY_STEP)).await;
+                    tokio::time::sleep(at.saturating_sub(began.elapsed()).min(REPLAY_STEP)).await;
                 }
             }
             judgements += u64::from(is_judgement(line));

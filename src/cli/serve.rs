@@ -90,7 +90,8 @@ impl Serve {
         let server = Server::new(Options {
             store,
             admin_key,
-            tick: Duration::from_millis(self.limits.tick), limits: self.limits.limits(),
+            tick: Duration::from_millis(self.limits.tick),
+            limits: self.limits.limits(),
         })
         .await?;
         if let AdminKey::Made(key) = server.admin_key() {

@@ -15,7 +15,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Snapshot, Viewer, projector::Projector, view::View, viewer::Request};
+use super::{Snapshot, Viewer, lock, projector::Projector, view::View, viewer::Request};
 use crate::{
     board::Id,
     contest::{
@@ -51,7 +51,7 @@ pub struct Live {
     /// How far the log is folded; `None` until that is known for the first time.
     folded: watch::Sender<Option<Folded>>,
     viewers: AtomicI64,
-    store_live: AtomicBool,
+    reachable: AtomicBool,
     /// Appends of this server under way, and the newest event that it appended: whoever appends writes the projection.
     appending: AtomicUsize,
     appended: AtomicU64,
@@ -87,7 +87,11 @@ impl Core {
     pub fn state(&self, side: Side) -> State {
         let status = self.fold.status(side);
         State {
-            name: status.formal_name.unwrap_or(status.name),
+            name: status
+                .formal_name
+                .or(Some(status.name))
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| self.fold.id().to_owned()),
             phase: status.phase,
             start_time: status.start.map(clock::format_instant),
             duration_ms: status.duration,
@@ -124,7 +128,7 @@ impl Live {
             look: Notify::new(),
             folded: watch::Sender::new(None),
             viewers: AtomicI64::new(0),
-            store_live: AtomicBool::new(true),
+            reachable: AtomicBool::new(true),
             tick,
             appending: AtomicUsize::new(0),
             appended: AtomicU64::new(0),
@@ -137,13 +141,8 @@ impl Live {
     }
 
     /// The state, for a short look. Nothing waits while holding it.
-    ///
-    /// # Panics
-    /// Never: no code panics while it holds the lock.
     pub fn core(&self) -> MutexGuard<'_, Core> {
-        self.core
-            .lock()
-            .expect("no code panics while it holds this lock")
+        lock(&self.core)
     }
 
     /// Phase, clock and freshness, now.
@@ -175,7 +174,7 @@ impl Live {
 
     /// Does the store answer?
     pub fn store_is_live(&self) -> bool {
-        self.store_live.load(Ordering::Relaxed)
+        self.reachable.load(Ordering::Relaxed)
     }
 
     /// Joins as a viewer.
@@ -254,7 +253,8 @@ impl Live {
         self.appending.fetch_add(1, Ordering::AcqRel);
         let appended = self.store.append(&self.id, batch).await;
         if let Ok(appended) = &appended {
-            self.appended.fetch_max(appended.tip.sequence, Ordering::AcqRel);
+            self.appended
+                .fetch_max(appended.tip.sequence, Ordering::AcqRel);
             self.log_moved(&appended.tip.epoch, appended.tip.sequence);
         }
         self.appending.fetch_sub(1, Ordering::AcqRel);
@@ -264,11 +264,12 @@ impl Live {
     /// May this server have appended the event? It is asked too often rather than too seldom: a place written twice does no
     /// harm.
     fn is_ours(&self, sequence: u64) -> bool {
-        self.appending.load(Ordering::Acquire) > 0 || sequence <= self.appended.load(Ordering::Acquire)
+        self.appending.load(Ordering::Acquire) > 0
+            || sequence <= self.appended.load(Ordering::Acquire)
     }
 
     pub(super) fn store_failed(&self, error: &StoreError) {
-        if self.store_live.swap(false, Ordering::Relaxed) {
+        if self.reachable.swap(false, Ordering::Relaxed) {
             tracing::warn!(contest = self.id, %error, "the store does not answer");
             self.set_store(StoreState::Stale);
         }
@@ -276,7 +277,7 @@ impl Live {
     }
 
     fn store_answers(&self) {
-        if !self.store_live.swap(true, Ordering::Relaxed) {
+        if !self.reachable.swap(true, Ordering::Relaxed) {
             tracing::info!(contest = self.id, "the store answers again");
             self.set_store(StoreState::Live);
         }
@@ -434,7 +435,13 @@ impl Live {
                 self.projector.whole();
             }
             if self.is_ours(stored.sequence) {
-                projected.extend(public.step.iter().flat_map(|step| &step.touched).map(|touched| touched.id.clone()));
+                projected.extend(
+                    public
+                        .step
+                        .iter()
+                        .flat_map(|step| &step.touched)
+                        .map(|touched| touched.id.clone()),
+                );
             }
         }
         metrics::counter!("rankcast_events_folded_total").increment(events.len() as u64);
@@ -449,10 +456,7 @@ impl Live {
         let mut unreadable = BTreeMap::new();
         let epoch = first.tip.epoch.clone();
         let mut slice = first;
-        loop {
-            let Some(last) = slice.events.last().map(|last| last.sequence) else {
-                break;
-            };
+        while let Some(last) = slice.events.last().map(|last| last.sequence) {
             for chunk in slice.events.chunks(FOLD_CHUNK) {
                 for stored in chunk {
                     if let Err(reason) = fold(&mut fold_state, stored) {

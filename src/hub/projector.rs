@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::contest::Core;
+use super::{contest::Core, lock};
 use crate::{
     board::Id,
     contest::{Side, projection},
@@ -155,8 +155,6 @@ impl Shared {
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.waiting
-            .lock()
-            .expect("no code panics while it holds this lock")
+        lock(&self.waiting)
     }
 }

@@ -83,8 +83,14 @@ impl View {
         for lane in self.lanes.iter_mut().flatten() {
             lane.restart(board);
         }
-        // A snapshot tells the problems.
-        self.problems_told = board.version();
+        // A snapshot tells the problems; who resumes without one is told all of them.
+        let version = board.version();
+        self.problems = contest
+            .problems(self.side)
+            .into_iter()
+            .map(|line| (line.id, version))
+            .collect();
+        self.problems_told = version;
         self.problems_frame = None;
         self.snapshots = Default::default();
     }

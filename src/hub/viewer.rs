@@ -75,11 +75,8 @@ impl Viewer {
         Self {
             live,
             cursor: request.since.clone(),
-            // What the window came with is known: it holds the problems too.
-            problems: request
-                .since
-                .as_ref()
-                .map_or(0, |position| position.version),
+            // Where somebody resumes says nothing of the problems that it was told: their messages come later than rows.
+            problems: 0,
             request,
             wake,
             state_revision: None,

@@ -162,9 +162,10 @@ async fn delete_contest(
     if !is_id(&id) {
         return Err(Problem::bad_contest_id(&id));
     }
-    match app.hub.store().delete(&id).await? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Problem::no_contest(&id)),
+    if app.hub.store().delete(&id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Problem::no_contest(&id))
     }
 }
 
@@ -182,18 +183,10 @@ async fn post_events(
     let body = body?;
     let mut posting = Posting::new(&app, live);
     for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
         match Notification::parse(line).and_then(|read| read.map(checked).transpose()) {
-            Ok(Some(events)) => {
-                posting
-                    .add(
-                        index + 1,
-                        events
-                            .into_iter()
-                            .map(|event| append(event, &source))
-                            .collect(),
-                    )
-                    .await?
+            Ok(Some(read)) => {
+                let events = read.into_iter().map(|event| append(event, &source));
+                posting.add(index + 1, events.collect()).await?;
             }
             Ok(None) => {}
             Err(error) => posting.wrong(index + 1, error.to_string()),
@@ -390,9 +383,9 @@ impl<'a> Posting<'a> {
                 new |= matches!(outcome, Outcome::Accepted(_));
             }
             if new {
-                self.answer.accepted += 1
+                self.answer.accepted += 1;
             } else {
-                self.answer.repeated += 1
+                self.answer.repeated += 1;
             }
         }
         metrics::counter!("rankcast_events_posted_total").increment(self.batch.len() as u64);
@@ -417,7 +410,10 @@ impl<'a> Posting<'a> {
         if self.wrong > self.answer.errors.len() {
             self.answer.errors_total = Some(self.wrong);
         }
-        let folded = self.live.wait_for(self.answer.sequence, FOLD_PATIENCE).await;
+        let folded = self
+            .live
+            .wait_for(self.answer.sequence, FOLD_PATIENCE)
+            .await;
         self.answer.kept_aside = folded.then(|| self.count_aside());
         Ok(Json(self.answer))
     }

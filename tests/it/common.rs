@@ -18,7 +18,11 @@ pub(crate) async fn eventually(what: &str, holds: impl AsyncFnMut() -> bool) {
 }
 
 /// The same, for what may take longer.
-pub(crate) async fn eventually_within(patience: Duration, what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn eventually_within(
+    patience: Duration,
+    what: &str,
+    mut holds: impl AsyncFnMut() -> bool,
+) {
     let start = Instant::now();
     while !holds().await {
         assert!(start.elapsed() < patience, "waited in vain: {what}");
