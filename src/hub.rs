@@ -3,7 +3,9 @@
 //! One task a contest ([`contest`]) tails its log and folds it; each view and limit that is watched has a [`lane`] of
 //! frames, encoded once; a [`viewer`] is a cursor on a lane, without a queue. The hub knows nothing of sockets.
 
+pub mod clock;
 pub mod contest;
+pub mod core;
 pub mod lane;
 pub mod projector;
 pub mod snapshot;
@@ -20,6 +22,7 @@ use std::{
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use self::core::Core;
 pub use contest::Live;
 pub use snapshot::Snapshot;
 pub use viewer::{Next, Viewer};

@@ -15,18 +15,21 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Snapshot, Viewer, lock, projector::Projector, view::View, viewer::Request};
+use super::{
+    Snapshot, Viewer, clock,
+    core::{Core, fold},
+    lock,
+    projector::Projector,
+    viewer::Request,
+};
 use crate::{
     board::Id,
-    contest::{
-        self, Both, Contest, Event, Kind, REVISION, Side, clock,
-        event::{Object, Times},
-    },
+    contest::{Contest, REVISION, Side},
     protocol::{
         Limit, Position,
-        message::{FeedState, State, StoreState},
+        message::{State, StoreState},
     },
-    store::{Append, Appended, Record, SharedStore, Slice, StoreError, Stored, Tip},
+    store::{Append, Appended, SharedStore, Slice, StoreError, Stored, Tip},
 };
 
 /// How many events are read from the store in one piece.
@@ -34,9 +37,6 @@ const READ_MAX: usize = 1000;
 
 /// How many events are folded before others may look: about 1 ms.
 const FOLD_CHUNK: usize = 64;
-
-/// The source of events that a server's own clock makes.
-pub const CLOCK_SOURCE: &str = "rankcast-clock";
 
 /// The longest wait between two attempts to reach a store that is away.
 const RETRY_MAX: Duration = Duration::from_secs(1);
@@ -68,63 +68,13 @@ struct Folded {
     failed: Option<StoreError>,
 }
 
-/// What viewers and requests read, and the contest's task alone writes.
-pub struct Core {
-    /// The fold up to what was read.
-    pub fold: Contest,
-    /// The epoch of the log with the revision of the fold: versions mean the same to all who agree on it.
-    pub epoch: String,
-    pub(super) views: Both<View>,
-    /// The contest is gone.
-    pub deleted: bool,
-    /// Events that could not be read, by sequence number: another version of the program wrote them.
-    pub unreadable: BTreeMap<u64, String>,
-    store: StoreState,
-}
-
-impl Core {
-    /// Phase, clock and freshness, now.
-    pub fn state(&self, side: Side) -> State {
-        let status = self.fold.status(side);
-        State {
-            name: status
-                .formal_name
-                .or(Some(status.name))
-                .filter(|name| !name.is_empty())
-                .unwrap_or_else(|| self.fold.id().to_owned()),
-            phase: status.phase,
-            start_time: status.start.map(clock::format_instant),
-            duration_ms: status.duration,
-            freeze_ms: status.freeze,
-            countdown_pause_ms: status.countdown_pause,
-            now: clock::format_instant(Timestamp::now().as_millisecond()),
-            store: self.store,
-            feed: FeedState::None,
-            feed_since: None,
-        }
-    }
-
-    /// The window as it is now, encoded once a version.
-    pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
-        let state = self.state(side);
-        self.views[side].snapshot(&self.fold, &self.epoch, limit, || state)
-    }
-}
-
 impl Live {
     pub(super) fn new(id: &str, store: SharedStore, tick: Duration) -> Arc<Self> {
         Arc::new(Self {
             id: id.to_owned(),
             projector: Projector::new(id, store.clone()),
             store,
-            core: Mutex::new(Core {
-                fold: Contest::new(id),
-                epoch: String::new(),
-                views: Both::from_fn(View::new),
-                deleted: false,
-                unreadable: BTreeMap::new(),
-                store: StoreState::Live,
-            }),
+            core: Mutex::new(Core::new(id)),
             look: Notify::new(),
             folded: watch::Sender::new(None),
             viewers: AtomicI64::new(0),
@@ -182,7 +132,7 @@ impl Live {
         let wake = {
             let mut core = self.core();
             let core = &mut *core;
-            core.views[request.side].join(&core.fold, request.limit)
+            core.views[request.side].join(&core.fold, request.limit, !request.follow.is_empty())
         };
         Viewer::new(self.clone(), request, wake)
     }
@@ -509,51 +459,15 @@ impl Live {
         self.projector.flush(core);
     }
 
-    /// Where no feed tells the phases, the contest's own clock does: as events, so that all servers see the same. Answers
-    /// when the next phase comes.
+    /// Where no feed tells the phases, the contest's own clock does. Answers when the next phase comes.
     async fn keep_clock(&self) -> Option<Instant> {
         let now = Timestamp::now().as_millisecond();
-        let (times, next) = {
-            let core = self.core();
-            let (times, ours) = core.fold.times();
-            let info = core.fold.info();
-            let start = info
-                .start
-                .filter(|_| ours && info.countdown_pause.is_none())?;
-            let end = info.duration.map(|duration| start + duration);
-            let freeze = end.zip(info.freeze).map(|(end, freeze)| end - freeze);
-            let passed = |at: Option<i64>| at.filter(|at| *at <= now);
-            let due = Times {
-                started: passed(Some(start)),
-                frozen: passed(freeze),
-                ended: passed(end),
-                ..Times::default()
-            };
-            let next = [Some(start), freeze, end]
-                .into_iter()
-                .flatten()
-                .filter(|at| *at > now)
-                .min();
-            ((*times != due).then_some(due), next)
-        };
-        if let Some(times) = times {
-            let text = |at: Option<i64>| at.map(clock::format_instant);
-            let data = serde_json::json!({
-                "started": text(times.started), "frozen": text(times.frozen), "ended": text(times.ended),
-                "thawed": null, "finalized": null, "end_of_updates": null,
-            });
-            let event = Append {
-                kind: Kind::State.name().to_owned(),
-                id: None,
-                replaces: false,
-                source: CLOCK_SOURCE.to_owned(),
-                token: None,
-                data: data.to_string(),
-            };
-            if let Err(error) = self.append(&[event]).await {
-                self.store_failed(&error);
-                return Some(Instant::now() + RETRY_MAX);
-            }
+        let clock::Phases { due, next } = clock::phases(&self.core().fold, now)?;
+        if let Some(event) = due
+            && let Err(error) = self.append(&[event]).await
+        {
+            self.store_failed(&error);
+            return Some(Instant::now() + RETRY_MAX);
         }
         next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs()))
     }
@@ -574,23 +488,8 @@ impl Live {
             *folded = Some(Folded { tip, failed });
         });
         for side in Side::ALL {
+            core.views[side].state_changed();
             core.views[side].flush(&core.fold, &core.epoch, Instant::now());
         }
     }
-}
-
-/// Folds one event of a log.
-pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Both<contest::Change>, String> {
-    let event = read(&stored.record)?;
-    let from_clock =
-        stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));
-    Ok(contest.fold(stored.sequence, &event, from_clock))
-}
-
-fn read(record: &Record) -> Result<Event, String> {
-    if Kind::of(&record.kind) == Kind::Other {
-        return Ok(Event::Other);
-    }
-    let data = serde_json::from_str(record.data.get()).map_err(|error| error.to_string())?;
-    Event::read(&record.kind, record.id.as_deref(), &data).map_err(|error| error.to_string())
 }

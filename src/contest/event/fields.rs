@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     EventError, GROUPS_MAX, Kind, TEXT_MAX,
-    ids::{ID_FORM, bad_id, checked_id},
+    ids::{ID_FORM, bad_id, checked_id, clipped},
 };
 use crate::{
     board::Id,
@@ -175,13 +175,5 @@ pub(super) fn shown(value: Option<&Value>) -> String {
         Some(Value::Array(items)) => format!("an array of {}", items.len()),
         Some(Value::Object(_)) => "an object".to_owned(),
         Some(value) => clipped(&value.to_string()).to_owned(),
-    }
-}
-
-pub(super) fn clipped(text: &str) -> &str {
-    const SHOWN_MAX: usize = 60;
-    match text.char_indices().nth(SHOWN_MAX) {
-        Some((end, _)) => &text[..end],
-        None => text,
     }
 }

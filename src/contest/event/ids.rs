@@ -1,6 +1,6 @@
 //! CLICS identifiers.
 
-use super::{EventError, fields::clipped};
+use super::EventError;
 use crate::board::Id;
 
 pub(super) const ID_FORM: &str =
@@ -26,4 +26,13 @@ pub fn is_id(id: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
         && !id.starts_with(['-', '.'])
         && !id.ends_with('.')
+}
+
+/// The beginning of a text, for an error.
+pub(super) fn clipped(text: &str) -> &str {
+    const SHOWN_MAX: usize = 60;
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
 }
