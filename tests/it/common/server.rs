@@ -303,7 +303,10 @@ impl Drop for TestServer {
 /// A client that keeps its connections.
 pub(crate) fn http() -> reqwest::Client {
     thread_local! {
-        static CLIENT: reqwest::Client = reqwest::Client::builder().build().expect("a client");
+        static CLIENT: reqwest::Client = {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            reqwest::Client::builder().build().expect("a client")
+        };
     }
     CLIENT.with(Clone::clone)
 }
