@@ -6,21 +6,22 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{
-        Path, Query, State,
+        Query, State,
         rejection::{BytesRejection, QueryRejection},
     },
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     routing::{post, put},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Shared,
+    ContestId, Shared,
+    auth::Admin,
     problem::{LineError, Problem},
 };
 use crate::{
-    contest::{Kind, Notification, clics, is_id},
+    contest::{Kind, Notification, clics},
     hub::Live,
     store::{APPEND_MAX, Append, Outcome},
 };
@@ -87,15 +88,11 @@ impl Source {
 
 /// `PUT /api/contests/{id}`: makes or changes a contest. 201 if it is new.
 async fn put_contest(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    app.keys.admin(&headers)?;
-    if !is_id(&id) {
-        return Err(Problem::bad_contest_id(&id));
-    }
     let batch = contest_events(&body?)?;
     let fresh = app.hub.store().create(&id).await?;
     if !batch.is_empty() {
@@ -154,46 +151,35 @@ fn contest_events(body: &[u8]) -> Result<Vec<Append>, Problem> {
 
 /// `DELETE /api/contests/{id}`: forgets a contest and its log. There is no way back.
 async fn delete_contest(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
 ) -> Result<StatusCode, Problem> {
-    app.keys.admin(&headers)?;
-    if !is_id(&id) {
-        return Err(Problem::bad_contest_id(&id));
-    }
-    match app.hub.store().delete(&id).await? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Problem::no_contest(&id)),
+    if app.hub.store().delete(&id).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(Problem::no_contest(&id))
     }
 }
 
 /// `POST /api/contests/{id}/events`: NDJSON, one CLICS notification a line, in any order, repeated or not.
 async fn post_events(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    ContestId(id): ContestId,
     query: Result<Query<Source>, QueryRejection>,
-    headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Posted>, Problem> {
-    app.keys.admin(&headers)?;
     let source = query?.0.name()?;
     let live = app.contest(&id).await?;
     let body = body?;
     let mut posting = Posting::new(&app, live);
-    for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match Notification::parse(line).and_then(|read| read.map(checked).transpose()) {
+    for (index, text) in body.split(|byte| *byte == b'\n').enumerate() {
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        match Notification::parse(text).and_then(|read| read.map(checked).transpose()) {
             Ok(Some(events)) => {
-                posting
-                    .add(
-                        index + 1,
-                        events
-                            .into_iter()
-                            .map(|event| append(event, &source))
-                            .collect(),
-                    )
-                    .await?
+                let events = events.into_iter().map(|event| append(event, &source));
+                posting.add(index + 1, events.collect()).await?;
             }
             Ok(None) => {}
             Err(error) => posting.wrong(index + 1, error.to_string()),
@@ -227,15 +213,14 @@ fn checked(
     Ok(events)
 }
 
-/// `POST /api/contests/{id}/judgements`: one object or an array. A judgement that names `team_id`, `problem_id` or
-/// `contest_time` brings its submission along.
+/// `POST /api/contests/{id}/judgements`: one object or an array. A judgement that names `team_id`, `problem_id` and
+/// `contest_time` (or `time`) brings its submission along; one that names some of them only is refused.
 async fn post_judgements(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Posted>, Problem> {
-    app.keys.admin(&headers)?;
     let live = app.contest(&id).await?;
     let body: Value = serde_json::from_slice(&body?)
         .map_err(|error| Problem::bad_request(format!("not JSON: {error}")))?;
@@ -390,9 +375,9 @@ impl<'a> Posting<'a> {
                 new |= matches!(outcome, Outcome::Accepted(_));
             }
             if new {
-                self.answer.accepted += 1
+                self.answer.accepted += 1;
             } else {
-                self.answer.repeated += 1
+                self.answer.repeated += 1;
             }
         }
         metrics::counter!("rankcast_events_posted_total").increment(self.batch.len() as u64);
@@ -417,7 +402,10 @@ impl<'a> Posting<'a> {
         if self.wrong > self.answer.errors.len() {
             self.answer.errors_total = Some(self.wrong);
         }
-        let folded = self.live.wait_for(self.answer.sequence, FOLD_PATIENCE).await;
+        let folded = self
+            .live
+            .wait_for(self.answer.sequence, FOLD_PATIENCE)
+            .await;
         self.answer.kept_aside = folded.then(|| self.count_aside());
         Ok(Json(self.answer))
     }

@@ -1,6 +1,7 @@
 //! The integration tests: one binary, real sockets, real servers on free ports.
 
 mod common;
+mod http;
 mod live;
 mod packs;
 mod store;
