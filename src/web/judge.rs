@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     contest::{Kind, Notification, clics},
-    hub::Live,
+    hub::{Live, contest::CLOCK_SOURCE},
     store::{APPEND_MAX, Append, Outcome},
 };
 
@@ -80,6 +80,11 @@ impl Source {
         if source.len() > SOURCE_MAX {
             return Err(Problem::bad_request(format!(
                 "source: expected at most {SOURCE_MAX} bytes"
+            )));
+        }
+        if source == CLOCK_SOURCE {
+            return Err(Problem::bad_request(format!(
+                "source: {CLOCK_SOURCE} is the server's own"
             )));
         }
         Ok(source)
@@ -248,8 +253,10 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
     let Value::Object(mut object) = object else {
         return Err("expected a judgement object".to_owned());
     };
-    let Some(id) = object.get("id").and_then(Value::as_str).map(str::to_owned) else {
-        return Err("judgements id: is missing".to_owned());
+    let id = match object.get("id") {
+        Some(Value::String(id)) => id.clone(),
+        None | Some(Value::Null) => return Err("field `id`: is missing".to_owned()),
+        Some(_) => return Err("field `id`: expected a text".to_owned()),
     };
     let mut events = Vec::with_capacity(2);
     let mut submission = Map::new();
@@ -278,6 +285,16 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
                     "field `{field}`: is missing; a judgement that tells of its submission needs it"
                 ));
             }
+        }
+        // Without a time it would never count, and take the place of one that does.
+        if !["contest_time", "time"]
+            .iter()
+            .any(|field| submission.contains_key(*field))
+        {
+            return Err(
+                "field `contest_time`: is missing; a judgement that tells of its submission needs it, or `time`"
+                    .to_owned(),
+            );
         }
         submission.insert("id".to_owned(), submission_id.clone().into());
         events.push((Kind::Submissions, submission_id.clone(), submission));

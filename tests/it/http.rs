@@ -16,8 +16,11 @@ macro_rules! both {
 
 mod clics;
 mod contests;
+mod events;
+mod judgements;
 mod keys;
 mod ops;
+mod rubbish;
 
 use reqwest::Method;
 use serde_json::{Value, json};
