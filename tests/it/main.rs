@@ -1,5 +1,6 @@
 //! The integration tests: one binary, real sockets, real servers on free ports.
 
+mod command;
 mod common;
 mod http;
 mod live;
