@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     hub::Hub,
-    store::{SharedStore, StoreError, embedded::Embedded, redis::Redis},
+    store::{Digest, SharedStore, StoreError, embedded::Embedded, redis::Redis},
     web::{
         self, App, Limits,
         auth::{Keys, new_secret},
@@ -87,20 +87,7 @@ impl Server {
         };
         let (admin, admin_key) = match options.admin_key {
             Some(key) => (Keys::digest(&key), AdminKey::Known),
-            None => match store.admin_key().await? {
-                Some(digest) => (digest, AdminKey::Known),
-                None => {
-                    let key = new_secret("rck_");
-                    let holds = store.claim_admin_key(Keys::digest(&key)).await?;
-                    // Another server may have been faster.
-                    let made = if holds == Keys::digest(&key) {
-                        AdminKey::Made(key)
-                    } else {
-                        AdminKey::Known
-                    };
-                    (holds, made)
-                }
-            },
+            None => stored_key(&store).await?,
         };
         let app = Arc::new(App {
             hub: Hub::start(store, options.tick),
@@ -164,6 +151,23 @@ impl Server {
         upkeep.abort();
         served
     }
+}
+
+/// The admin key that was made for this store; it is made if there is none yet.
+async fn stored_key(store: &SharedStore) -> Result<(Digest, AdminKey), StoreError> {
+    if let Some(known) = store.admin_key().await? {
+        return Ok((known, AdminKey::Known));
+    }
+    let key = new_secret("rck_");
+    let digest = Keys::digest(&key);
+    let holds = store.claim_admin_key(digest).await?;
+    // Another server may have been faster.
+    let said = if holds == digest {
+        AdminKey::Made(key)
+    } else {
+        AdminKey::Known
+    };
+    Ok((holds, said))
 }
 
 /// The process has one recorder, whatever the number of servers in it.

@@ -1,6 +1,7 @@
 //! The command line: what each command does, prints, and ends with.
 
 mod import;
+mod serve;
 mod verify;
 
 use std::process::{Command, Output};
