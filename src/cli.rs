@@ -8,6 +8,8 @@ pub mod verify;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::contest::is_id;
+
 /// Keeps rankings and pushes them live.
 #[derive(Debug, Parser)]
 #[command(name = "rankcast", version, max_term_width = 100)]
@@ -59,6 +61,18 @@ impl Cli {
             Command::Import(import) => import.run().await,
             Command::Verify(verify) => verify.run().await,
         }
+    }
+}
+
+/// Reads a contest's id.
+fn contest_id(text: &str) -> Result<String, String> {
+    if is_id(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "expected 1 to 36 of A-Z a-z 0-9 _ . -, not starting with - or ., not ending with ."
+                .to_owned(),
+        )
     }
 }
 

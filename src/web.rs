@@ -14,7 +14,11 @@ pub mod problem;
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, extract::DefaultBodyLimit, http::HeaderValue};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, FromRequestParts, Path},
+    http::{HeaderValue, request::Parts},
+};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -73,7 +77,7 @@ pub struct App {
 pub type Shared = Arc<App>;
 
 impl App {
-    /// The contest of a path.
+    /// The contest of that id.
     async fn contest(&self, id: &str) -> Result<Arc<Live>, Problem> {
         if !is_id(id) {
             return Err(Problem::bad_contest_id(id));
@@ -82,6 +86,24 @@ impl App {
             Ok(live) => Ok(live),
             Err(StoreError::NoSuchContest(_)) => Err(Problem::no_contest(id)),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The contest's id in a path: what no contest can be called is refused here.
+pub struct ContestId(pub String);
+
+impl FromRequestParts<Shared> for ContestId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Self, Problem> {
+        let Path(id) = Path::<String>::from_request_parts(parts, app)
+            .await
+            .map_err(|_| Problem::bad_request("the path is not UTF-8"))?;
+        if is_id(&id) {
+            Ok(Self(id))
+        } else {
+            Err(Problem::bad_contest_id(&id))
         }
     }
 }

@@ -1,6 +1,9 @@
 //! A client of the HTTP API, for the commands that talk to a server.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use anyhow::{Context as _, bail};
 use reqwest::{Method, StatusCode};
@@ -13,8 +16,14 @@ use crate::web::judge::Posted;
 /// How long one request may take: a large verification is a minute's work.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How often a request is tried while the server or its store is away: 10 s in all.
+/// How long it may take to reach the server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often a request is tried while a server that answered before, or its store, is away: 10 s in all.
 const TRIES: u32 = 8;
+
+/// How often one that never answered is tried: it may be about to start, but an address that is wrong is said soon.
+const TRIES_FIRST: u32 = 4;
 
 /// The pauses between tries.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -25,22 +34,26 @@ pub struct Client {
     http: reqwest::Client,
     base: String,
     key: Option<String>,
+    /// The server has answered once.
+    reached: AtomicBool,
 }
 
 impl Client {
     /// A client of the server that the options name.
     pub fn new(target: &Target) -> anyhow::Result<Self> {
-        let key = target.key.clone().or_else(|| {
-            // The key that `serve` left, or that both were given.
-            std::env::var("RANKCAST_ADMIN_KEY")
-                .ok()
-                .filter(|key| !key.is_empty())
-                .or_else(|| {
-                    std::fs::read_to_string(target.data.join(KEY_FILE))
-                        .ok()
-                        .map(|key| key.trim().to_owned())
-                })
-        });
+        // A variable that is set to nothing names no key.
+        let some = |key: String| Some(key.trim().to_owned()).filter(|key| !key.is_empty());
+        let key = target
+            .key
+            .clone()
+            .and_then(some)
+            // The key that both were given, or that `serve` left.
+            .or_else(|| std::env::var("RANKCAST_ADMIN_KEY").ok().and_then(some))
+            .or_else(|| {
+                std::fs::read_to_string(target.data.join(KEY_FILE))
+                    .ok()
+                    .and_then(some)
+            });
         Self::with_key(&target.server, key)
     }
 
@@ -53,11 +66,15 @@ impl Client {
         }
         // An error means that it is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder().timeout(TIMEOUT).build()?;
+        let http = reqwest::Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(TIMEOUT)
+            .build()?;
         Ok(Self {
             http,
             base: server.trim_end_matches('/').to_owned(),
             key,
+            reached: AtomicBool::new(false),
         })
     }
 
@@ -118,8 +135,10 @@ impl Client {
             if method != Method::GET {
                 request = request.header("content-type", kind).body(body.clone());
             }
-            let again = attempt < TRIES;
-            match request.send().await {
+            let sent = request.send().await;
+            let reached = self.reached.fetch_or(sent.is_ok(), Ordering::Relaxed) || sent.is_ok();
+            let again = attempt < if reached { TRIES } else { TRIES_FIRST };
+            match sent {
                 Ok(response) if again && response.status() == StatusCode::SERVICE_UNAVAILABLE => {}
                 Ok(response) => {
                     let status = response.status();
@@ -129,7 +148,8 @@ impl Client {
                         .with_context(|| format!("{url}: the answer broke off"))?;
                     return Ok(Answer { status, bytes, url });
                 }
-                Err(error) if again && (error.is_connect() || error.is_request()) => {}
+                // One that took too long is not made quicker by asking once more.
+                Err(error) if again && error.is_request() && !error.is_timeout() => {}
                 Err(error) => return Err(error).with_context(|| format!("{url} does not answer")),
             }
             tokio::time::sleep(pause).await;

@@ -8,7 +8,6 @@ use anyhow::Context as _;
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::{Outcome, client::Client, serve};
 use crate::{
@@ -72,7 +71,7 @@ impl Demo {
         let plan = Plan::new(self.seed, self.teams as usize, self.problems as usize);
         let client = Client::with_key(&format!("http://{address}"), Some(key))?;
         let played = tokio::spawn(async move {
-            if let Err(error) = play(&client, &plan, &stop).await {
+            if let Some(Err(error)) = stop.run_until_cancelled(play(&client, &plan)).await {
                 tracing::error!("the demo stops: {error:#}");
                 stop.cancel();
             }
@@ -84,7 +83,7 @@ impl Demo {
 }
 
 /// Posts the contest as a judge would: what has been at once, the rest when it happens.
-async fn play(client: &Client, plan: &Plan, stop: &CancellationToken) -> anyhow::Result<()> {
+async fn play(client: &Client, plan: &Plan) -> anyhow::Result<()> {
     let start = Timestamp::now().as_millisecond() - HEAD_START_MS;
     let base = format!("/api/contests/{CONTEST}");
     let contest = json!({
@@ -111,28 +110,16 @@ async fn play(client: &Client, plan: &Plan, stop: &CancellationToken) -> anyhow:
                 .await?;
         }
         let Some((at, _)) = due.peek() else { break };
-        let wait = Duration::from_millis((at - now).unsigned_abs());
-        if stop
-            .run_until_cancelled(tokio::time::sleep(wait))
-            .await
-            .is_none()
-        {
-            return Ok(());
-        }
+        tokio::time::sleep(Duration::from_millis((at - now).unsigned_abs())).await;
     }
     let left = start + generator::DURATION_MS - Timestamp::now().as_millisecond();
     let wait = Duration::from_millis(u64::try_from(left).unwrap_or(0)) + THAW_AFTER;
-    if stop
-        .run_until_cancelled(tokio::time::sleep(wait))
-        .await
-        .is_some()
-    {
-        let now = clock::format_instant(Timestamp::now().as_millisecond());
-        let thaw = json!({ "type": "rankcast-thaw", "id": null, "data": { "thawed": now } });
-        client
-            .post_lines(&events, thaw.to_string().into_bytes())
-            .await?;
-    }
+    tokio::time::sleep(wait).await;
+    let now = clock::format_instant(Timestamp::now().as_millisecond());
+    let thaw = json!({ "type": "rankcast-thaw", "id": null, "data": { "thawed": now } });
+    client
+        .post_lines(&events, thaw.to_string().into_bytes())
+        .await?;
     Ok(())
 }
 

@@ -12,11 +12,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Outcome, Target, client::Client};
+use super::{Outcome, Target, client::Client, contest_id};
 use crate::{
-    contest::{Kind, Notification, is_id},
+    contest::{Kind, Notification},
     feed::clics::Pace,
-    web::judge::Posted,
+    web::judge::{Posted, SOURCE_MAX},
 };
 
 /// Lines in one request at the most.
@@ -37,7 +37,7 @@ pub struct Import {
     /// A directory with event-feed.ndjson (and about.json, which may name the penalty rounding), or a feed file
     pub source: PathBuf,
     /// The contest to send it to; it is made if it is not there
-    #[arg(long, env = "RANKCAST_CONTEST", value_name = "ID")]
+    #[arg(long, env = "RANKCAST_CONTEST", value_name = "ID", value_parser = contest_id)]
     pub contest: String,
     /// `max`: as fast as it goes; N: in contest time, N times as fast
     #[arg(
@@ -79,12 +79,6 @@ impl std::str::FromStr for Speed {
 impl Import {
     /// Sends it all.
     pub async fn run(self) -> anyhow::Result<Outcome> {
-        if !is_id(&self.contest) {
-            bail!(
-                "--contest {:?}: expected 1 to 36 of A-Z a-z 0-9 _ . -",
-                self.contest
-            );
-        }
         let (feed, about) = locate(&self.source)?;
         let text = tokio::fs::read(&feed)
             .await
@@ -106,15 +100,14 @@ impl Import {
         let began = Instant::now();
         let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
         let bar = bar(lines.len() as u64);
-        let source = feed
-            .file_name()
-            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = feed.file_name().unwrap_or_default().to_string_lossy();
+        let mut source = format!("{}/{name}", self.contest);
+        while source.len() > SOURCE_MAX {
+            source.pop();
+        }
         let mut sender = Sender {
             client: &client,
-            path: format!(
-                "{base}/events?source={}",
-                urlencode(&format!("{}/{source}", self.contest))
-            ),
+            path: format!("{base}/events?source={}", urlencode(&source)),
             bar: &bar,
             batch: Vec::new(),
             first: 1,
@@ -128,10 +121,12 @@ impl Import {
             if let Speed::Times(times) = self.speed
                 && let Some(at) = pace.at(line)
             {
-                let at = Duration::from_secs_f64(at.max(0) as f64 / 1000.0 / times);
+                let at = Duration::try_from_secs_f64(at.max(0) as f64 / 1000.0 / times)
+                    .unwrap_or(Duration::MAX);
                 while began.elapsed() < at {
                     sender.send().await?;
-                    tokio::time::sleep(at.saturating_sub(began.elapsed()).min(REPLAY_STEP)).await;
+                    let wait = at.saturating_sub(began.elapsed());
+                    tokio::time::sleep(wait.min(REPLAY_STEP)).await;
                 }
             }
             judgements += u64::from(is_judgement(line));
@@ -149,8 +144,11 @@ impl Import {
             total.repeated,
             judgements as f64 / seconds.max(0.001),
         );
-        for error in total.errors.iter().take(SHOWN_MAX) {
+        for error in &total.errors {
             println!("  line {}: {}", error.line, error.error);
+        }
+        if wrong > total.errors.len() {
+            println!("  … and {} more", wrong - total.errors.len());
         }
         self.tell_aside(&client, &base).await?;
         Ok(if wrong == 0 {
@@ -170,6 +168,9 @@ impl Import {
         for one in aside.iter().take(SHOWN_MAX) {
             let text = |field: &str| one[field].as_str().unwrap_or("").to_owned();
             println!("    {} {}: {}", text("type"), text("id"), text("reason"));
+        }
+        if aside.len() > SHOWN_MAX {
+            println!("    … and {} more", aside.len() - SHOWN_MAX);
         }
         Ok(())
     }

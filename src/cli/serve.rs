@@ -84,8 +84,10 @@ impl Serve {
             None => StoreChoice::Embedded(self.data.clone()),
         };
         // Not an option: a command line can be read by everyone on the machine.
+        // Space around it, as files and editors leave it, is no part of a key: none could be sent so.
         let admin_key = std::env::var("RANKCAST_ADMIN_KEY")
             .ok()
+            .map(|key| key.trim().to_owned())
             .filter(|key| !key.is_empty());
         let server = Server::new(Options {
             store,
@@ -97,9 +99,10 @@ impl Serve {
         if let AdminKey::Made(key) = server.admin_key() {
             tell_key(key, &self.data)?;
         }
+        // Whoever reads the line may send a signal.
+        stop_on_signal(server.stopper())?;
         println!("rankcast listens on http://{}", listener.local_addr()?);
         std::io::stdout().flush()?;
-        stop_on_signal(server.stopper())?;
         server.listen(listener).await?;
         Ok(Outcome::Good)
     }
@@ -135,8 +138,12 @@ fn tell_key(key: &str, data: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     let path = data.join(KEY_FILE);
-    write_secret(&path, key)
-        .with_context(|| format!("cannot write the admin key to {}", path.display()))?;
+    write_secret(&path, key).with_context(|| {
+        format!(
+            "cannot write the admin key to {}; it is lost: choose one with RANKCAST_ADMIN_KEY",
+            path.display()
+        )
+    })?;
     eprintln!("admin key made; it is in {}", path.display());
     Ok(())
 }
@@ -146,10 +153,14 @@ fn write_secret(path: &Path, secret: &str) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }
+    // A file that is there may be open to others, and would stay so.
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mut file = std::fs::OpenOptions::new()
         .write(true)
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .mode(0o600)
         .open(path)?;
     writeln!(file, "{secret}")?;

@@ -1,12 +1,15 @@
 //! `rankcast verify`: is what is served what the log says, and what it should be?
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::{HashMap, HashSet},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use serde_json::Value;
 
-use super::{Outcome, Target, client::Client};
+use super::{Outcome, Target, client::Client, contest_id};
 use crate::{
     board::{Column, Entry, Shape, Ties, Unit, rank},
     contest::decimal,
@@ -20,7 +23,7 @@ const SHOWN_MAX: usize = 20;
 #[derive(Clone, Debug, Args)]
 pub struct Verify {
     /// The contest
-    #[arg(long, env = "RANKCAST_CONTEST", value_name = "ID")]
+    #[arg(long, env = "RANKCAST_CONTEST", value_name = "ID", value_parser = contest_id)]
     pub contest: String,
     /// Compare the jury's board with this file: tab-separated, with a header that names its columns. `team_id` and `rank` (0:
     /// without a rank), and `solved`, `penalty_seconds`, `last_accepted_ms`, `rank_with_last_accepted` or `score` as far as
@@ -35,25 +38,30 @@ pub struct Verify {
 impl Verify {
     /// Compares, and prints what differs.
     pub async fn run(self) -> anyhow::Result<Outcome> {
+        let expected = self.expected.as_deref().map(Expected::open).transpose()?;
         let client = Client::new(&self.target)?;
         let base = format!("/api/contests/{}", self.contest);
         let report: Value = client.get(&format!("{base}/verify")).await?;
         let folded = tell(&report);
-        let Some(expected) = &self.expected else {
+        let Some(expected) = expected else {
             return Ok(folded);
         };
-        let text = std::fs::read_to_string(expected)
-            .with_context(|| format!("cannot read {}", expected.display()))?;
-        let expected = Expected::read(&text).with_context(|| expected.display().to_string())?;
         let board: SnapshotIn = client
             .get(&format!("{base}/board?view=jury&limit=all"))
             .await?;
         let differences = expected.differences(&board);
         let teams = expected.rows.len();
-        let matching = teams.saturating_sub(differences.len());
-        println!("{}: {matching} of {teams} teams match", self.contest);
+        println!(
+            "{}: {} of {teams} teams match",
+            self.contest,
+            teams - differences.wrong
+        );
+        let differences = differences.lines;
         for difference in differences.iter().take(SHOWN_MAX) {
             println!("  {difference}");
+        }
+        if differences.len() > SHOWN_MAX {
+            println!("  … and {} more", differences.len() - SHOWN_MAX);
         }
         Ok(if differences.is_empty() {
             folded
@@ -91,7 +99,21 @@ struct Expected {
     rows: Vec<HashMap<String, String>>,
 }
 
+/// How a board differs from what it should be.
+struct Differences {
+    /// Teams of the file that are not as they should be.
+    wrong: usize,
+    /// A line for each of them, then one for each team that should not be there.
+    lines: Vec<String>,
+}
+
 impl Expected {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        Self::read(&text).with_context(|| path.display().to_string())
+    }
+
     fn read(text: &str) -> anyhow::Result<Self> {
         let mut lines = text.lines();
         let header: Vec<String> = lines
@@ -123,8 +145,7 @@ impl Expected {
         Ok(Self { header, rows })
     }
 
-    /// A line for each team that is not as it should be, and each that should not be there.
-    fn differences(&self, board: &SnapshotIn) -> Vec<String> {
+    fn differences(&self, board: &SnapshotIn) -> Differences {
         let entries: Vec<Entry> = board
             .rows
             .iter()
@@ -190,7 +211,8 @@ impl Expected {
                 out.push(format!("{id}: {}", wrong.join("; ")));
             }
         }
-        let named: std::collections::HashSet<&str> = self
+        let wrong = out.len();
+        let named: HashSet<&str> = self
             .rows
             .iter()
             .map(|row| row["team_id"].as_str())
@@ -201,7 +223,7 @@ impl Expected {
                 .filter(|entry| !named.contains(&*entry.id))
                 .map(|entry| format!("{}: not expected", entry.id)),
         );
-        out
+        Differences { wrong, lines: out }
     }
 }
 

@@ -27,6 +27,12 @@ pub const TEXT_MAX: usize = 20_000;
 /// The most groups of a team.
 pub const GROUPS_MAX: usize = 100;
 
+/// How deep the data of an event may be nested: deep enough for all that CLICS has, and less than parsers can read.
+pub const DEPTH_MAX: usize = 100;
+
+/// The longest id of a type without a meaning here, in bytes; all others have ids of CLICS' form.
+pub const OTHER_ID_MAX: usize = 256;
+
 /// The types that have a meaning here. All others are kept in the log and passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -228,6 +234,18 @@ impl Notification {
 
     /// Checks the content and gives it a type.
     pub fn event(&self) -> Result<Event, EventError> {
+        if !is_shallow(&self.data, DEPTH_MAX) {
+            return Err(EventError::new(
+                format!("{} data", self.kind),
+                format!("expected at most {DEPTH_MAX} levels of nesting"),
+            ));
+        }
+        if self.id.as_ref().is_some_and(|id| id.len() > OTHER_ID_MAX) {
+            return Err(EventError::new(
+                format!("{} id", self.kind),
+                format!("expected at most {OTHER_ID_MAX} bytes"),
+            ));
+        }
         Event::read(&self.kind, self.id.as_deref(), &self.data)
     }
 }
@@ -308,6 +326,15 @@ fn text_id(kind: &str, value: Option<&Value>, strict: bool) -> Result<Option<Str
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// Is nothing nested deeper than so many levels?
+fn is_shallow(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_shallow(item, levels - 1)),
+        Value::Object(map) => levels > 0 && map.values().all(|item| is_shallow(item, levels - 1)),
+        _ => true,
     }
 }
 

@@ -5,14 +5,14 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     Router,
     body::{Body, Bytes},
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::Response,
     routing::get,
 };
 use serde::Deserialize;
 
-use super::{Shared, problem::Problem};
+use super::{ContestId, Shared, problem::Problem};
 use crate::{
     contest::Side,
     hub::Snapshot,
@@ -55,7 +55,7 @@ struct Ask {
 /// older than that.
 async fn board(
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    ContestId(id): ContestId,
     query: Result<Query<Ask>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -151,7 +151,7 @@ fn encoded(snapshot: &Snapshot, gzip: bool) -> (Bytes, bool) {
 }
 
 /// If-None-Match (RFC 9110, 13.1.2): a list of tags, weak or not, or `*`.
-fn matches(known: &HeaderValue, etag: &str) -> bool {
+pub(super) fn matches(known: &HeaderValue, etag: &str) -> bool {
     known.to_str().is_ok_and(|known| {
         known
             .split(',')

@@ -2,7 +2,7 @@
 
 use axum::{
     Json, Router,
-    extract::{Path, Query, State, rejection::QueryRejection},
+    extract::{Query, State, rejection::QueryRejection},
     http::{HeaderMap, HeaderValue, header},
     response::{IntoResponse, Response},
     routing::get,
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Shared, boards::side_of, problem::Problem};
+use super::{ContestId, Shared, auth::Access, boards::side_of, problem::Problem};
 use crate::contest::{Side, clics};
 
 /// The routes of this file.
@@ -34,6 +34,7 @@ pub(super) fn public(value: Value) -> Response {
         HeaderValue::from_static("*"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::VARY, HeaderValue::from_static("authorization"));
     response
 }
 
@@ -62,7 +63,7 @@ async fn contests(State(app): State<Shared>, headers: HeaderMap) -> Result<Respo
 /// `GET /api/contests/{id}`: the contest object.
 async fn contest(
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    ContestId(id): ContestId,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     app.keys.access(&headers)?;
@@ -74,12 +75,12 @@ async fn contest(
 /// `GET /api/contests/{id}/state`: the phases as the asker may see them.
 async fn state(
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    ContestId(id): ContestId,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let access = app.keys.access(&headers)?;
     let live = app.contest(&id).await?;
-    let side = if access == super::auth::Access::Admin {
+    let side = if access == Access::Admin {
         Side::Jury
     } else {
         Side::Public
@@ -96,7 +97,7 @@ struct Ask {
 /// `GET /api/contests/{id}/scoreboard`: the ranked teams of the lowest section; `view=` as for the board.
 async fn scoreboard(
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    ContestId(id): ContestId,
     query: Result<Query<Ask>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -6,22 +6,23 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{
-        Path, Query, State,
+        Query, State,
         rejection::{BytesRejection, QueryRejection},
     },
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
     routing::{post, put},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Shared,
+    ContestId, Shared,
+    auth::Admin,
     problem::{LineError, Problem},
 };
 use crate::{
-    contest::{Kind, Notification, clics, is_id},
-    hub::Live,
+    contest::{Kind, Notification, clics},
+    hub::{Live, clock::CLOCK_SOURCE},
     store::{APPEND_MAX, Append, Outcome},
 };
 
@@ -81,21 +82,22 @@ impl Source {
                 "source: expected at most {SOURCE_MAX} bytes"
             )));
         }
+        if source == CLOCK_SOURCE {
+            return Err(Problem::bad_request(format!(
+                "source: {CLOCK_SOURCE} is the server's own"
+            )));
+        }
         Ok(source)
     }
 }
 
 /// `PUT /api/contests/{id}`: makes or changes a contest. 201 if it is new.
 async fn put_contest(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
-    app.keys.admin(&headers)?;
-    if !is_id(&id) {
-        return Err(Problem::bad_contest_id(&id));
-    }
     let batch = contest_events(&body?)?;
     let fresh = app.hub.store().create(&id).await?;
     if !batch.is_empty() {
@@ -154,14 +156,10 @@ fn contest_events(body: &[u8]) -> Result<Vec<Append>, Problem> {
 
 /// `DELETE /api/contests/{id}`: forgets a contest and its log. There is no way back.
 async fn delete_contest(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
 ) -> Result<StatusCode, Problem> {
-    app.keys.admin(&headers)?;
-    if !is_id(&id) {
-        return Err(Problem::bad_contest_id(&id));
-    }
     if app.hub.store().delete(&id).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
@@ -171,21 +169,21 @@ async fn delete_contest(
 
 /// `POST /api/contests/{id}/events`: NDJSON, one CLICS notification a line, in any order, repeated or not.
 async fn post_events(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    ContestId(id): ContestId,
     query: Result<Query<Source>, QueryRejection>,
-    headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Posted>, Problem> {
-    app.keys.admin(&headers)?;
     let source = query?.0.name()?;
     let live = app.contest(&id).await?;
     let body = body?;
     let mut posting = Posting::new(&app, live);
-    for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
-        match Notification::parse(line).and_then(|read| read.map(checked).transpose()) {
-            Ok(Some(read)) => {
-                let events = read.into_iter().map(|event| append(event, &source));
+    for (index, text) in body.split(|byte| *byte == b'\n').enumerate() {
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        match Notification::parse(text).and_then(|read| read.map(checked).transpose()) {
+            Ok(Some(events)) => {
+                let events = events.into_iter().map(|event| append(event, &source));
                 posting.add(index + 1, events.collect()).await?;
             }
             Ok(None) => {}
@@ -220,15 +218,14 @@ fn checked(
     Ok(events)
 }
 
-/// `POST /api/contests/{id}/judgements`: one object or an array. A judgement that names `team_id`, `problem_id` or
-/// `contest_time` brings its submission along.
+/// `POST /api/contests/{id}/judgements`: one object or an array. A judgement that names `team_id`, `problem_id` and
+/// `contest_time` (or `time`) brings its submission along; one that names some of them only is refused.
 async fn post_judgements(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<Posted>, Problem> {
-    app.keys.admin(&headers)?;
     let live = app.contest(&id).await?;
     let body: Value = serde_json::from_slice(&body?)
         .map_err(|error| Problem::bad_request(format!("not JSON: {error}")))?;
@@ -256,8 +253,10 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
     let Value::Object(mut object) = object else {
         return Err("expected a judgement object".to_owned());
     };
-    let Some(id) = object.get("id").and_then(Value::as_str).map(str::to_owned) else {
-        return Err("judgements id: is missing".to_owned());
+    let id = match object.get("id") {
+        Some(Value::String(id)) => id.clone(),
+        None | Some(Value::Null) => return Err("field `id`: is missing".to_owned()),
+        Some(_) => return Err("field `id`: expected a text".to_owned()),
     };
     let mut events = Vec::with_capacity(2);
     let mut submission = Map::new();
@@ -286,6 +285,16 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
                     "field `{field}`: is missing; a judgement that tells of its submission needs it"
                 ));
             }
+        }
+        // Without a time it would never count, and take the place of one that does.
+        if !["contest_time", "time"]
+            .iter()
+            .any(|field| submission.contains_key(*field))
+        {
+            return Err(
+                "field `contest_time`: is missing; a judgement that tells of its submission needs it, or `time`"
+                    .to_owned(),
+            );
         }
         submission.insert("id".to_owned(), submission_id.clone().into());
         events.push((Kind::Submissions, submission_id.clone(), submission));

@@ -6,7 +6,7 @@ use axum::{
     Json, Router,
     body::{Body, Bytes},
     extract::{
-        FromRequestParts, Path, Query, Request, State,
+        FromRequestParts, Query, Request, State,
         rejection::{BytesRejection, QueryRejection},
         ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, WebSocketUpgrade},
     },
@@ -24,7 +24,8 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Shared, auth,
+    ContestId, Shared,
+    auth::{self, Admin},
     boards::{MIN_PATIENCE, side_of},
     problem::Problem,
 };
@@ -72,15 +73,16 @@ struct Ask {
 /// `ticket=` for a view that needs a key.
 async fn live(
     State(app): State<Shared>,
-    Path(id): Path<String>,
+    id: Result<ContestId, Problem>,
     query: Result<Query<Ask>, QueryRejection>,
     headers: HeaderMap,
     request: Request,
 ) -> Response {
     let (mut parts, _) = request.into_parts();
-    let joined = match query {
-        Ok(Query(ask)) => join(&app, &id, ask, &headers).await,
-        Err(rejection) => Err(rejection.into()),
+    let joined = match (id, query) {
+        (Ok(ContestId(id)), Ok(Query(ask))) => join(&app, &id, ask, &headers).await,
+        (Err(problem), _) => Err(problem),
+        (_, Err(rejection)) => Err(rejection.into()),
     };
     let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &app).await {
         Ok(upgrade) => upgrade,
@@ -342,11 +344,10 @@ struct Ticket {
 
 /// `POST /api/tickets` with `{"contest":"x"}`: a ticket that opens one live connection to the contest's jury view.
 async fn ticket(
+    _: Admin,
     State(app): State<Shared>,
-    headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    app.keys.admin(&headers)?;
     let ask: TicketFor = serde_json::from_slice(&body?).map_err(|error| {
         Problem::bad_request(format!("expected {{\"contest\":\"id\"}}: {error}"))
     })?;

@@ -2,14 +2,15 @@
 
 use axum::{
     Json, Router,
-    extract::{Path, State},
-    http::{HeaderMap, StatusCode, header},
+    extract::State,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
 use serde_json::json;
 
-use super::{Shared, problem::Problem};
+use super::{ContestId, Shared, auth::Admin, problem::Problem};
+use crate::store::StoreError;
 
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
@@ -25,43 +26,47 @@ async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: 200 if it can serve and take results; 503 with what is wrong otherwise.
+/// `GET /readyz`: 200 if it can serve and take results; 503 with what is wrong otherwise, in a word: anybody may ask, and
+/// the log tells the rest.
 async fn readyz(State(app): State<Shared>) -> Response {
-    if app.stop.is_cancelled() {
-        return (
-            StatusCode::SERVICE_UNAVAILABLE,
-            Json(json!({ "ready": false, "store": "ok", "stopping": true })),
-        )
-            .into_response();
-    }
-    match app.hub.store().check().await {
-        Ok(()) => Json(json!({ "ready": true, "store": "ok" })).into_response(),
+    let stopping = app.stop.is_cancelled();
+    let store = match app.hub.store().check().await {
+        Ok(()) => "ok",
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            let body = json!({ "ready": false, "store": error.to_string() });
-            (StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response()
+            match error {
+                StoreError::Away(_) => "away",
+                StoreError::Refused(_) => "refuses",
+                StoreError::Damaged(_) | StoreError::NoSuchContest(_) => "damaged",
+            }
         }
+    };
+    let ready = !stopping && store == "ok";
+    let mut body = json!({ "ready": ready, "store": store });
+    if stopping {
+        body["stopping"] = true.into();
     }
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
 /// `GET /metrics`: in the text form of Prometheus. Needs the key.
-async fn metrics(State(app): State<Shared>, headers: HeaderMap) -> Result<Response, Problem> {
-    app.keys.admin(&headers)?;
-    Ok((
-        [(header::CONTENT_TYPE, "text/plain; version=0.0.4")],
-        app.metrics.render(),
-    )
-        .into_response())
+async fn metrics(_: Admin, State(app): State<Shared>) -> impl IntoResponse {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
+    (kind, app.metrics.render())
 }
 
 /// `GET /api/contests/{id}/verify`: folds the log again, compares with what this server serves and with the projection.
 /// 200 with the report, also where something differs: `equal` says it. Needs the key, since it tells what the jury sees.
 async fn verify(
+    _: Admin,
     State(app): State<Shared>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    ContestId(id): ContestId,
 ) -> Result<Response, Problem> {
-    app.keys.admin(&headers)?;
     let live = app.contest(&id).await?;
     Ok(Json(app.hub.verify(&live).await?).into_response())
 }

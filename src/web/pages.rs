@@ -3,14 +3,14 @@
 use axum::{
     Router,
     body::Body,
-    extract::Path,
+    extract::{Path, rejection::PathRejection},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
 use rust_embed::RustEmbed;
 
-use super::{Shared, problem::Problem};
+use super::{Shared, boards::matches, problem::Problem};
 
 /// No page loads anything from elsewhere, runs inline script or is framed by strangers.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -38,7 +38,10 @@ pub fn router() -> Router<Shared> {
         .route(
             "/static/{*path}",
             get(
-                |Path(path): Path<String>, headers: HeaderMap| async move { file(&path, &headers) },
+                |path: Result<Path<String>, PathRejection>, headers: HeaderMap| async move {
+                    // A path that is not UTF-8 leads nowhere either.
+                    file(path.as_deref().map_or("", |path| path), &headers)
+                },
             ),
         )
 }
@@ -54,7 +57,7 @@ fn file(path: &str, headers: &HeaderMap) -> Response {
         + "\"";
     let known = headers
         .get(header::IF_NONE_MATCH)
-        .is_some_and(|known| known.as_bytes() == etag.as_bytes());
+        .is_some_and(|known| matches(known, &etag));
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {

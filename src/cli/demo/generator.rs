@@ -312,7 +312,9 @@ mod tests {
         assert!((6..=12).contains(&best), "the winner solved {best}");
         // At the very end the last verdicts come alone.
         let quiet = |pair: &&[(i64, String)]| pair[1].0 - pair[0].0 > 1_100;
-        let busy = plan.events().partition_point(|(at, _)| *at < DURATION_MS - 2 * JUDGING_MS);
+        let busy = plan
+            .events()
+            .partition_point(|(at, _)| *at < DURATION_MS - 2 * JUDGING_MS);
         assert_eq!(plan.events()[..busy].windows(2).find(quiet), None);
     }
 }
