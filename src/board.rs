@@ -251,6 +251,14 @@ impl Board {
         (self.floor..=self.version).contains(&from)
     }
 
+    /// How many changes the board remembers after a version; one entry may have several.
+    pub fn changes_since(&self, from: u64) -> usize {
+        self.changes.len()
+            - self
+                .changes
+                .partition_point(|(version, _)| *version <= from)
+    }
+
     /// The delta that takes a viewer's window from an older version to now, whatever the viewer saw in between: all
     /// entries changed since, whole; those now outside the window as gone; and the last k entries of the window, k the
     /// number of changed ones, for whoever entered because others left is among them.

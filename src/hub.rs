@@ -72,6 +72,7 @@ impl Hub {
     /// The contest, folded up to what the store has. It is followed from then on.
     pub async fn contest(self: &Arc<Self>, id: &str) -> Result<Arc<Live>, StoreError> {
         if let Some(live) = self.known(id) {
+            live.ready().await?;
             return Ok(live);
         }
         // Ask the store before making anything: strangers ask for contests that are not there.
@@ -103,12 +104,29 @@ impl Hub {
         Ok(fresh)
     }
 
-    /// Appends events to a contest, and lets its viewers know.
-    pub async fn append(&self, id: &str, batch: &[Append]) -> Result<Appended, StoreError> {
-        match self.known(id) {
-            Some(live) => live.append(batch).await,
-            None => self.store.append(id, batch).await,
+    /// Appends events to a contest, and lets its viewers know. Goes on if the caller does not wait for its end.
+    pub async fn append(&self, id: &str, batch: Vec<Append>) -> Result<Appended, StoreError> {
+        let (live, store, id) = (self.known(id), self.store.clone(), id.to_owned());
+        let appending = self.tasks.spawn(async move {
+            match live {
+                Some(live) => live.append(&batch).await,
+                None => store.append(&id, &batch).await,
+            }
+        });
+        appending
+            .await
+            .unwrap_or_else(|error| Err(StoreError::Away(error.to_string())))
+    }
+
+    /// Forgets a contest; its viewers are told. Answers false if it was not there.
+    pub async fn delete(&self, id: &str) -> Result<bool, StoreError> {
+        let deleted = self.store.delete(id).await?;
+        if let Some(live) = self.known(id) {
+            live.look();
+            live.wait_gone(POLL).await;
+            self.forget(&live);
         }
+        Ok(deleted)
     }
 
     /// The contests that are followed now.
@@ -121,6 +139,9 @@ impl Hub {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        for live in self.followed() {
+            live.finish_projection(POLL).await;
+        }
     }
 
     fn known(&self, id: &str) -> Option<Arc<Live>> {
@@ -166,6 +187,9 @@ impl Hub {
                 () = self.stop.cancelled() => return,
             }
             let followed = self.followed();
+            for live in &followed {
+                live.heal_projection();
+            }
             for some in followed.chunks(POLL_BATCH) {
                 let ids: Vec<String> = some.iter().map(|live| live.id().to_owned()).collect();
                 match self.store.tips(&ids).await {

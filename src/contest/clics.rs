@@ -49,9 +49,10 @@ pub struct Row {
     problems: Vec<Value>,
 }
 
-/// The scoreboard (Contest API, "Scoreboard"): the ranked teams of the lowest section, ordered by rank and then by team name
-/// in Unicode collation. Times and penalty are whole minutes; a negative penalty, which the form forbids, is written 0.
-pub fn scoreboard(contest: &Contest, side: Side, now: i64) -> Value {
+/// The rows of the scoreboard (Contest API, "Scoreboard"): the ranked teams of the lowest section, ordered by rank and then by
+/// team name in Unicode collation. Times and penalty are whole minutes; a negative penalty, which the form forbids, is
+/// written 0. They change with the version of the board only.
+pub fn scoreboard_rows(contest: &Contest, side: Side) -> Vec<Row> {
     let board = contest.board(side);
     let columns = &board.shape().columns;
     let sections = usize::from(columns.first().is_some_and(|column| column.section));
@@ -107,12 +108,15 @@ pub fn scoreboard(contest: &Contest, side: Side, now: i64) -> Value {
             .then_with(|| by_name(a.1, b.1))
             .then_with(|| a.2.team_id.cmp(&b.2.team_id))
     });
-    let rows: Vec<Row> = rows.into_iter().map(|(_, _, row)| row).collect();
+    rows.into_iter().map(|(_, _, row)| row).collect()
+}
+
+/// What the scoreboard says besides its rows.
+pub fn scoreboard_head(contest: &Contest, side: Side, now: i64) -> Value {
     json!({
         "time": clock::format_instant(now),
         "contest_time": contest.info().start.map(|start| clock::format_relative(now - start)),
         "state": state(contest, side),
-        "rows": rows,
     })
 }
 

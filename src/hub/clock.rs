@@ -28,11 +28,13 @@ pub(super) fn phases(contest: &Contest, now: i64) -> Option<Phases> {
         .filter(|_| ours && info.countdown_pause.is_none())?;
     let end = info.duration.map(|duration| start + duration);
     let freeze = end.zip(info.freeze).map(|(end, freeze)| end - freeze);
-    let passed = |at: Option<i64>| at.filter(|at| *at <= now);
+    // What was told for the same planned moment stays told: the clocks of two servers never agree to the millisecond.
+    let passed =
+        |at: Option<i64>, told: Option<i64>| at.filter(|at| *at <= now || told == Some(*at));
     let due = Times {
-        started: passed(Some(start)),
-        frozen: passed(freeze),
-        ended: passed(end),
+        started: passed(Some(start), times.started),
+        frozen: passed(freeze, times.frozen),
+        ended: passed(end, times.ended),
         ..Times::default()
     };
     let next = [Some(start), freeze, end]
@@ -54,7 +56,8 @@ fn event(times: &Times) -> Append {
     });
     Append {
         kind: Kind::State.name().to_owned(),
-        id: None,
+        // Not the name of a feed's state: the same content from a feed is news, it takes the word from us.
+        id: Some("clock".to_owned()),
         replaces: false,
         source: CLOCK_SOURCE.to_owned(),
         token: None,
@@ -112,6 +115,35 @@ mod tests {
             assert!(phases.due.unwrap().data.contains(said));
             assert_eq!(phases.next, next);
         }
+    }
+
+    #[test]
+    fn a_slower_clock_takes_nothing_back_but_a_new_plan_does() {
+        let started = r#"{"started":"1970-01-01T01:00:00Z"}"#;
+        let event = crate::contest::Event::read(
+            "state",
+            Some("clock"),
+            &serde_json::from_str(started).unwrap(),
+        )
+        .unwrap();
+        let mut told = contest(&[FIVE_HOURS]);
+        told.fold(2, &event, true);
+        assert_eq!(phases(&told, HOUR - 500).unwrap().due, None);
+        let later = FIVE_HOURS.replace("T01:00", "T02:00");
+        let later = Notification::parse(later.as_bytes())
+            .unwrap()
+            .unwrap()
+            .event()
+            .unwrap();
+        told.fold(3, &later, false);
+        assert!(
+            phases(&told, HOUR + 500)
+                .unwrap()
+                .due
+                .unwrap()
+                .data
+                .contains(r#""started":null"#)
+        );
     }
 
     #[test]

@@ -147,16 +147,40 @@ impl Live {
         metrics::gauge!("rankcast_viewers").increment(change as f64);
     }
 
-    /// Waits until the log is folded up to a sequence number, or `longest` is over. Answers whether it is.
-    pub async fn wait_for(&self, sequence: u64, longest: Duration) -> bool {
+    /// Waits until the log is folded up to a tip, or `longest` is over. Answers whether it is.
+    pub async fn wait_for(&self, tip: &Tip, longest: Duration) -> bool {
         let mut folded = self.folded.subscribe();
         let reached = |folded: &Option<Folded>| {
-            folded
-                .as_ref()
-                .is_some_and(|folded| folded.failed.is_some() || folded.tip.sequence >= sequence)
+            folded.as_ref().is_some_and(|folded| {
+                folded.failed.is_some()
+                    || (folded.tip.epoch == tip.epoch && folded.tip.sequence >= tip.sequence)
+            })
         };
         let wait = folded.wait_for(reached);
-        matches!(tokio::time::timeout(longest, wait).await, Ok(Ok(folded)) if folded.as_ref().is_some_and(|f| f.failed.is_none()))
+        matches!(tokio::time::timeout(longest, wait).await, Ok(Ok(folded)) if folded.as_ref().is_some_and(|folded| folded.failed.is_none()))
+    }
+
+    /// Waits until the task has seen that the contest is gone, or `longest` is over.
+    pub(super) async fn wait_gone(&self, longest: Duration) {
+        let mut folded = self.folded.subscribe();
+        let gone = folded.wait_for(|folded| {
+            folded
+                .as_ref()
+                .is_some_and(|folded| folded.failed.is_some())
+        });
+        let _ = tokio::time::timeout(longest, gone).await;
+    }
+
+    /// Writes what waits of the projection, and waits for it, at most `longest`.
+    pub(super) async fn finish_projection(&self, longest: Duration) {
+        let _ = tokio::time::timeout(longest, self.projector.finish(|| self.core())).await;
+    }
+
+    /// Writes places that another server should have written long ago.
+    pub(super) fn heal_projection(&self) {
+        if self.projector.heal() {
+            self.projector.flush(&self.core());
+        }
     }
 
     /// Reads the log once more, and waits until that is folded, or `longest` is over.
@@ -165,7 +189,7 @@ impl Live {
             && let Some(Some(tip)) = tips.into_iter().next()
         {
             self.log_moved(&tip.epoch, tip.sequence);
-            self.wait_for(tip.sequence, longest).await;
+            self.wait_for(&tip, longest).await;
         }
     }
 
@@ -251,6 +275,8 @@ impl Live {
         let mut retry = Duration::from_millis(50);
         // When to make frames of what waits.
         let mut due: Option<Instant> = None;
+        // When to look at the contest's clock, and how far the log was folded when that was decided.
+        let mut clock: Option<(Instant, u64)> = None;
         let mut look = true;
         loop {
             if look {
@@ -279,8 +305,16 @@ impl Live {
                     }
                 }
             }
-            let clock = self.keep_clock().await;
-            let at = [due, clock].into_iter().flatten().min();
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.flush(&mut flushed, &mut due);
+            }
+            // A log that moved may have another plan; a write that failed is not tried at every turn.
+            if clock
+                .is_none_or(|(at, sequence)| at <= Instant::now() || sequence != self.sequence())
+            {
+                clock = self.keep_clock().await.map(|at| (at, self.sequence()));
+            }
+            let at = [due, clock.map(|(at, _)| at)].into_iter().flatten().min();
             look = tokio::select! {
                 () = self.look.notified() => true,
                 () = self.projector.written() => {
@@ -289,10 +323,15 @@ impl Live {
                 }
                 () = async { tokio::time::sleep_until(at.unwrap_or_else(Instant::now)).await }, if at.is_some() => false,
             };
-            if due.is_some_and(|due| due <= Instant::now()) {
-                self.flush(&mut flushed, &mut due);
-            }
         }
+    }
+
+    /// How far the log is folded.
+    fn sequence(&self) -> u64 {
+        self.folded
+            .borrow()
+            .as_ref()
+            .map_or(0, |folded| folded.tip.sequence)
     }
 
     /// Reads and folds all that is new, making frames on the way: the first change after quiet at once, then one a tick.
@@ -384,14 +423,15 @@ impl Live {
             if public.reshaped {
                 self.projector.whole();
             }
+            let teams = public
+                .step
+                .iter()
+                .flat_map(|step| &step.touched)
+                .map(|touched| touched.id.clone());
             if self.is_ours(stored.sequence) {
-                projected.extend(
-                    public
-                        .step
-                        .iter()
-                        .flat_map(|step| &step.touched)
-                        .map(|touched| touched.id.clone()),
-                );
+                projected.extend(teams);
+            } else {
+                self.projector.leave_to_others(teams);
             }
         }
         metrics::counter!("rankcast_events_folded_total").increment(events.len() as u64);
@@ -459,14 +499,14 @@ impl Live {
         self.projector.flush(core);
     }
 
-    /// Where no feed tells the phases, the contest's own clock does. Answers when the next phase comes.
+    /// Where no feed tells the phases, the contest's own clock does. Answers when to look at the clock again.
     async fn keep_clock(&self) -> Option<Instant> {
         let now = Timestamp::now().as_millisecond();
         let clock::Phases { due, next } = clock::phases(&self.core().fold, now)?;
         if let Some(event) = due
             && let Err(error) = self.append(&[event]).await
         {
-            self.store_failed(&error);
+            tracing::warn!(contest = self.id, %error, "the phase could not be written");
             return Some(Instant::now() + RETRY_MAX);
         }
         next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs()))

@@ -62,6 +62,11 @@ impl Core {
         }
     }
 
+    /// The rows of the CLICS scoreboard, made once a version.
+    pub fn scoreboard(&mut self, side: Side) -> Arc<Vec<contest::clics::Row>> {
+        self.views[side].scoreboard(&self.fold)
+    }
+
     /// The window as it is now, encoded once a version.
     pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
         let state = self.state(side);

@@ -11,6 +11,13 @@ use crate::{
 /// up to date from the board's own memory of changes.
 pub const FRAMES_KEPT: usize = 256;
 
+/// The largest frame, in bytes, that goes to everybody: what is larger (an opened board, a changed penalty) is fetched as a
+/// whole, compressed once.
+pub const FRAME_MAX: usize = 64 * 1024;
+
+/// How many changed rows a viewer that comes back is told one by one; after more the whole board is cheaper.
+pub const RESUME_ROWS_MAX: usize = 200;
+
 /// The stream of one view and limit. Frames hang together: each starts at the version where the one before ended.
 #[derive(Debug)]
 pub struct Lane {
@@ -20,8 +27,11 @@ pub struct Lane {
     /// What changed since `head`, one step after the other.
     pending: Option<Delta>,
     frames: VecDeque<(Delta, Arc<Frame>)>,
-    /// The last `tied_beyond` that viewers were told.
+    /// The last `tied_beyond` that viewers were told, and whether it was another one since.
     tied_beyond: usize,
+    tied_moved: bool,
+    /// No delta leads to here from an older version: it would be too large.
+    whole_before: u64,
 }
 
 /// How a viewer gets to where the lane is.
@@ -47,6 +57,8 @@ impl Lane {
             pending: None,
             frames: VecDeque::new(),
             tied_beyond,
+            tied_moved: false,
+            whole_before: 0,
         }
     }
 
@@ -59,6 +71,7 @@ impl Lane {
         // Versions between, if any, changed no row.
         delta.from = pending.version;
         pending.then(delta);
+        self.tied_moved |= board.tied_beyond(self.limit.rows()) != self.tied_beyond;
     }
 
     /// Ends the stream so far: no delta leads to the board as it is now.
@@ -70,7 +83,7 @@ impl Lane {
     pub fn flush(&mut self, board: &Board, epoch: &str) -> Option<usize> {
         let mut delta = self.pending.take()?;
         let tied_beyond = board.tied_beyond(self.limit.rows());
-        if tied_beyond != self.tied_beyond {
+        if std::mem::take(&mut self.tied_moved) || tied_beyond != self.tied_beyond {
             delta.tied_beyond = Some(tied_beyond);
             self.tied_beyond = tied_beyond;
         }
@@ -81,6 +94,11 @@ impl Lane {
         self.head = delta.version;
         let frame = frame(&delta, epoch);
         let bytes = frame.json().len();
+        if bytes > FRAME_MAX {
+            self.frames.clear();
+            self.whole_before = self.head;
+            return Some(bytes);
+        }
         self.frames.push_back((delta, Arc::new(frame)));
         if self.frames.len() > FRAMES_KEPT {
             self.frames.pop_front();
@@ -90,7 +108,7 @@ impl Lane {
 
     /// How a viewer gets from its version to where the lane is.
     pub fn catch_up(&self, board: &Board, version: u64) -> CatchUp {
-        if version > board.version() {
+        if version > board.version() || version < self.whole_before {
             return CatchUp::Whole;
         }
         if version >= self.head {
@@ -114,6 +132,7 @@ impl Lane {
                 }
                 CatchUp::Merged(merged)
             }
+            _ if board.changes_since(version) > RESUME_ROWS_MAX => CatchUp::Whole,
             _ => board
                 .since(version, self.limit.rows())
                 .map_or(CatchUp::Whole, CatchUp::Merged),

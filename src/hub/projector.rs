@@ -3,13 +3,13 @@
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use super::{core::Core, lock};
 use crate::{
@@ -20,6 +20,12 @@ use crate::{
 
 /// The pause after a write that failed.
 const RETRY: Duration = Duration::from_secs(1);
+
+/// How long the server that appended has to write a place before every other one does.
+const OTHERS_AFTER: Duration = Duration::from_secs(5);
+
+/// How often the end of a write is looked for when the server stops.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What waits to be written for one contest. Several servers may write the same: the store keeps the newest.
 pub(super) struct Projector {
@@ -40,6 +46,9 @@ struct Shared {
 struct Waiting {
     whole: bool,
     teams: BTreeSet<Id>,
+    /// Teams that another server writes, and since when the first of them waits.
+    others: BTreeSet<Id>,
+    others_since: Option<Instant>,
     /// The standings cannot be projected; that has been said, and the set is empty.
     beyond: bool,
     /// The section whose teams have places.
@@ -70,6 +79,47 @@ impl Projector {
     pub(super) fn changed(&self, teams: Vec<Id>) {
         if self.shared.store.projects() && !teams.is_empty() {
             self.shared.waiting().teams.extend(teams);
+        }
+    }
+
+    /// The places of these teams changed, and another server writes them; if it still can.
+    pub(super) fn leave_to_others(&self, teams: impl Iterator<Item = Id>) {
+        if self.shared.store.projects() {
+            let mut waiting = self.shared.waiting();
+            waiting.others.extend(teams);
+            if !waiting.others.is_empty() && waiting.others_since.is_none() {
+                waiting.others_since = Some(Instant::now());
+            }
+        }
+    }
+
+    /// Takes over what was left to others for long enough: a place written twice does no harm. Answers whether anything is.
+    pub(super) fn heal(&self) -> bool {
+        let mut waiting = self.shared.waiting();
+        if waiting
+            .others_since
+            .is_none_or(|since| since.elapsed() < OTHERS_AFTER)
+        {
+            return false;
+        }
+        waiting.others_since = None;
+        let others = std::mem::take(&mut waiting.others);
+        waiting.teams.extend(others);
+        true
+    }
+
+    /// Writes until nothing waits.
+    pub(super) async fn finish<'a>(&self, core: impl Fn() -> MutexGuard<'a, Core>) {
+        loop {
+            let waits = {
+                let waiting = self.shared.waiting();
+                waiting.whole && !waiting.beyond || !waiting.teams.is_empty()
+            };
+            if !waits && !self.shared.busy.load(Ordering::Acquire) {
+                return;
+            }
+            self.flush(&core());
+            tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
@@ -162,7 +212,7 @@ impl Shared {
             .extend(places.into_iter().map(|place| Id::from(place.member)));
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         lock(&self.waiting)
     }
 }

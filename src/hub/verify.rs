@@ -12,7 +12,7 @@ use super::{
 use crate::{
     board::{Board, Id},
     contest::{Aside, Both, Contest, Side, projection},
-    store::StoreError,
+    store::{StoreError, Tip},
 };
 
 /// How many differences a report lists for each view; it counts all of them.
@@ -95,7 +95,11 @@ impl Hub {
                 tokio::task::yield_now().await;
                 events = self.store.read(live.id(), after, READ_MAX).await?.events;
             }
-            live.wait_for(after, Duration::from_secs(1)).await;
+            let tip = Tip {
+                sequence: after,
+                ..slice.tip
+            };
+            live.wait_for(&tip, Duration::from_secs(1)).await;
             let compared = {
                 let core = live.core();
                 (core.fold.sequence() == again.sequence()).then(|| compare(&core, &again))

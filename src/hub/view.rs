@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     board::Id,
-    contest::{Change, Contest, Side},
+    contest::{Change, Contest, Side, clics},
     protocol::{Frame, Limit, Message, Position, message::State},
 };
 
@@ -43,6 +43,8 @@ pub(super) struct View {
     wake_followers: watch::Sender<u64>,
     /// There is something for everybody.
     for_all: bool,
+    /// The rows of the CLICS scoreboard, at a version.
+    scoreboard: Option<(u64, Arc<Vec<clics::Row>>)>,
     /// The rank of everybody, at a version.
     ranks: Option<(u64, Arc<Vec<Option<usize>>>)>,
 }
@@ -61,6 +63,7 @@ impl View {
             wake: Default::default(),
             wake_followers: watch::Sender::default(),
             for_all: false,
+            scoreboard: None,
             ranks: None,
         }
     }
@@ -99,12 +102,16 @@ impl View {
         self.problems_told = version;
         self.problems_frame = None;
         self.snapshots = Default::default();
+        self.scoreboard = None;
+        self.ranks = None;
         self.for_all = true;
     }
 
     /// The store or the feed is not what it was.
     pub(super) fn state_changed(&mut self) {
         self.state_revision += 1;
+        // They tell the state, too.
+        self.snapshots = Default::default();
         self.for_all = true;
     }
 
@@ -233,6 +240,19 @@ impl View {
         });
         *kept = Some(snapshot.clone());
         snapshot
+    }
+
+    /// The rows of the CLICS scoreboard; made once a version.
+    pub(super) fn scoreboard(&mut self, contest: &Contest) -> Arc<Vec<clics::Row>> {
+        let version = contest.board(self.side).version();
+        match &self.scoreboard {
+            Some((made, rows)) if *made == version => rows.clone(),
+            _ => {
+                let rows = Arc::new(clics::scoreboard_rows(contest, self.side));
+                self.scoreboard = Some((version, rows.clone()));
+                rows
+            }
+        }
     }
 
     /// The rank of everybody in the order of the board; counted once a version.

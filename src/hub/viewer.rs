@@ -174,6 +174,8 @@ impl Viewer {
         let snapshot = core.snapshot(self.request.side, self.request.limit);
         let position = snapshot.position.clone();
         self.problems = position.version;
+        self.followed_version = None;
+        self.followed.clear();
         let small = snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100
             && snapshot.json().len() <= SNAPSHOT_INLINE_MAX;
         let frame = if small {
@@ -228,7 +230,9 @@ impl Viewer {
             .iter()
             .map(|id| {
                 let values: Option<Values> = board.get(id).map(|entry| entry.values);
-                let rank = board.position(id).and_then(|position| ranks[position]);
+                let rank = board
+                    .position(id)
+                    .and_then(|position| ranks.get(position).copied().flatten());
                 Followed {
                     id: id.clone(),
                     values,

@@ -104,6 +104,11 @@ async fn scoreboard(
     let side = side_of(query?.0.view.as_deref())?;
     app.keys.view(&headers, side)?;
     let live = app.contest(&id).await?;
-    let answer = clics::scoreboard(&live.core().fold, side, Timestamp::now().as_millisecond());
+    let (mut answer, rows) = {
+        let mut core = live.core();
+        let head = clics::scoreboard_head(&core.fold, side, Timestamp::now().as_millisecond());
+        (head, core.scoreboard(side))
+    };
+    answer["rows"] = json!(*rows);
     Ok(public(answer))
 }

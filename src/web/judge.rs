@@ -14,6 +14,7 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
 
 use super::{
     ContestId, Shared,
@@ -23,7 +24,7 @@ use super::{
 use crate::{
     contest::{Kind, Notification, clics},
     hub::{Live, clock::CLOCK_SOURCE},
-    store::{APPEND_MAX, Append, Outcome},
+    store::{APPEND_MAX, Append, Appended, Outcome, StoreError, Tip},
 };
 
 /// The most bad lines that an answer lists; it counts all of them.
@@ -101,11 +102,9 @@ async fn put_contest(
     let batch = contest_events(&body?)?;
     let fresh = app.hub.store().create(&id).await?;
     if !batch.is_empty() {
-        let appended = app.hub.append(&id, &batch).await?;
-        app.contest(&id)
-            .await?
-            .wait_for(appended.tip.sequence, FOLD_PATIENCE)
-            .await;
+        let appended = app.hub.append(&id, batch).await?;
+        let live = app.contest(&id).await?;
+        live.wait_for(&appended.tip, FOLD_PATIENCE).await;
     }
     let live = app.contest(&id).await?;
     let core = live.core();
@@ -160,7 +159,7 @@ async fn delete_contest(
     State(app): State<Shared>,
     ContestId(id): ContestId,
 ) -> Result<StatusCode, Problem> {
-    if app.hub.store().delete(&id).await? {
+    if app.hub.delete(&id).await? {
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(Problem::no_contest(&id))
@@ -327,6 +326,9 @@ fn append(notification: Notification, source: &str) -> Append {
     }
 }
 
+/// A batch that is being appended, with the line of each event.
+type Sent = (JoinHandle<Result<Appended, StoreError>>, Vec<usize>);
+
 /// A body on its way into the log, in batches.
 struct Posting<'a> {
     app: &'a Shared,
@@ -334,6 +336,9 @@ struct Posting<'a> {
     /// Events that wait, with the line that each came from.
     batch: Vec<Append>,
     lines: Vec<usize>,
+    /// The batch before, on its way into the store while this one is read.
+    sent: Option<Sent>,
+    tip: Option<Tip>,
     answer: Posted,
     wrong: usize,
     /// What may be kept aside: told when all is folded.
@@ -347,6 +352,8 @@ impl<'a> Posting<'a> {
             live,
             batch: Vec::new(),
             lines: Vec::new(),
+            sent: None,
+            tip: None,
             answer: Posted::default(),
             wrong: 0,
             referring: Vec::new(),
@@ -379,13 +386,30 @@ impl<'a> Posting<'a> {
     }
 
     async fn send(&mut self) -> Result<(), Problem> {
-        if self.batch.is_empty() {
-            return Ok(());
+        self.settle().await?;
+        if !self.batch.is_empty() {
+            let (batch, lines) = (
+                std::mem::take(&mut self.batch),
+                std::mem::take(&mut self.lines),
+            );
+            metrics::counter!("rankcast_events_posted_total").increment(batch.len() as u64);
+            let (app, id) = (self.app.clone(), self.live.id().to_owned());
+            let appending = tokio::spawn(async move { app.hub.append(&id, batch).await });
+            self.sent = Some((appending, lines));
         }
-        let appended = self.app.hub.append(self.live.id(), &self.batch).await?;
-        self.answer.sequence = appended.tip.sequence;
+        Ok(())
+    }
+
+    /// Waits for the batch that is on its way: batches reach the log in order.
+    async fn settle(&mut self) -> Result<(), Problem> {
+        let Some((appending, lines)) = self.sent.take() else {
+            return Ok(());
+        };
+        let appended = appending
+            .await
+            .map_err(|error| StoreError::Away(error.to_string()))??;
         // A line is new if any of its events is.
-        let mut outcomes = appended.outcomes.iter().zip(&self.lines).peekable();
+        let mut outcomes = appended.outcomes.iter().zip(&lines).peekable();
         while let Some((outcome, line)) = outcomes.next() {
             let mut new = matches!(outcome, Outcome::Accepted(_));
             while let Some((outcome, _)) = outcomes.next_if(|(_, other)| *other == line) {
@@ -397,14 +421,13 @@ impl<'a> Posting<'a> {
                 self.answer.repeated += 1;
             }
         }
-        metrics::counter!("rankcast_events_posted_total").increment(self.batch.len() as u64);
-        self.batch.clear();
-        self.lines.clear();
+        self.tip = Some(appended.tip);
         Ok(())
     }
 
     async fn finish(mut self) -> Result<Json<Posted>, Problem> {
         self.send().await?;
+        self.settle().await?;
         let taken = self.answer.accepted + self.answer.repeated;
         if self.wrong > 0 && taken == 0 {
             let detail = match self.answer.errors.first() {
@@ -413,17 +436,15 @@ impl<'a> Posting<'a> {
             };
             return Err(Problem::unprocessable(detail).with_lines(self.answer.errors, self.wrong));
         }
-        if taken == 0 {
-            self.answer.sequence = self.live.tip().map_or(0, |tip| tip.sequence);
-        }
         if self.wrong > self.answer.errors.len() {
             self.answer.errors_total = Some(self.wrong);
         }
-        let folded = self
-            .live
-            .wait_for(self.answer.sequence, FOLD_PATIENCE)
-            .await;
-        self.answer.kept_aside = folded.then(|| self.count_aside());
+        // A body without events tells where the log stands.
+        if let Some(tip) = self.tip.clone().or_else(|| self.live.tip()) {
+            self.answer.sequence = tip.sequence;
+            let folded = self.live.wait_for(&tip, FOLD_PATIENCE).await;
+            self.answer.kept_aside = folded.then(|| self.count_aside());
+        }
         Ok(Json(self.answer))
     }
 

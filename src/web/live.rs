@@ -18,7 +18,7 @@ use futures_util::{SinkExt as _, StreamExt as _, stream};
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -284,37 +284,15 @@ fn bye() -> Frame {
 
 /// The same messages as server-sent events.
 fn events(app: &Shared, seat: Seat) -> Response {
-    struct Open {
-        seat: Seat,
-        stop: CancellationToken,
-        beat: tokio::time::Interval,
-        ended: bool,
-    }
-    let mut beat = interval(PING_EVERY);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    beat.reset();
-    let open = Open {
-        seat,
-        stop: app.stop.clone(),
-        beat,
-        ended: false,
-    };
-    let body = stream::unfold(open, |mut open| async move {
-        if open.ended {
-            return None;
-        }
-        let bytes = tokio::select! {
-            next = open.seat.viewer.next() => match next {
-                Next::Frame(frame) => event(&frame),
-                Next::Close(_) => return None,
-            },
-            _ = open.beat.tick() => event(&open.seat.viewer.state()),
-            () = open.stop.cancelled() => {
-                open.ended = true;
-                event(&bye())
-            }
-        };
-        Some((Ok::<Bytes, Infallible>(bytes), open))
+    // One event on its way: a browser that does not read holds nothing else, and not for ever.
+    let (send, receive) = mpsc::channel::<Bytes>(1);
+    app.sockets
+        .spawn(tell(seat, send, app.stop.clone(), app.limits.write));
+    let body = stream::unfold(receive, |mut receive| async move {
+        receive
+            .recv()
+            .await
+            .map(|bytes| (Ok::<Bytes, Infallible>(bytes), receive))
     });
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
@@ -324,6 +302,32 @@ fn events(app: &Shared, seat: Seat) -> Response {
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     (headers, Body::from_stream(body)).into_response()
+}
+
+/// Tells one viewer its events until it leaves, does not take one in time, or the server stops.
+async fn tell(
+    mut seat: Seat,
+    send: mpsc::Sender<Bytes>,
+    stop: CancellationToken,
+    patience: Duration,
+) {
+    let mut beat = interval(PING_EVERY);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beat.reset();
+    loop {
+        let (bytes, last) = tokio::select! {
+            next = seat.viewer.next() => match next {
+                Next::Frame(frame) => (event(&frame), false),
+                Next::Close(_) => return,
+            },
+            _ = beat.tick() => (event(&seat.viewer.state()), false),
+            () = stop.cancelled() => (event(&bye()), true),
+            () = send.closed() => return,
+        };
+        if !matches!(timeout(patience, send.send(bytes)).await, Ok(Ok(()))) || last {
+            return;
+        }
+    }
 }
 
 fn event(frame: &Frame) -> Bytes {

@@ -291,6 +291,91 @@ async fn the_jury_view_needs_a_key_or_a_ticket_that_is_good_once(home: Home) {
     .await;
 }
 
+async fn an_opened_board_is_fetched_once_instead_of_pushed(home: Home) {
+    // Frozen results of many teams: opening them changes every row at once.
+    let server = server_with_teams(home, 1_500).await;
+    let mut lines = Vec::new();
+    for number in 0..1_500 {
+        for problem in ["A", "B"] {
+            let (id, team) = (format!("{problem}{number}"), format!("t{number}"));
+            let at = format!("0:5{}:00", number % 10);
+            lines.push(object(
+                "submissions",
+                &id,
+                &[
+                    ("team_id", &team),
+                    ("problem_id", problem),
+                    ("contest_time", &at),
+                ],
+            ));
+            lines.push(object(
+                "judgements",
+                &id,
+                &[("submission_id", &id), ("judgement_type_id", "AC")],
+            ));
+        }
+    }
+    server.post("c", &lines).await;
+    let viewer = viewer(&server, "limit=all");
+    settles(&viewer, &server, "all").await;
+    let before = viewer.look(|seen| seen.wholes);
+    let thaw = json!({ "type": "rankcast-thaw", "id": null, "data": { "thawed": "2026-01-01T02:00:00Z" } });
+    server.post("c", &[thaw.to_string()]).await;
+    settles(&viewer, &server, "all").await;
+    viewer.look(|seen| {
+        assert_eq!(seen.wholes, before + 1, "the whole board, once");
+        assert_eq!(seen.closed, None, "and nobody is dropped");
+    });
+    server.judge("c", "late", "t5", "A", "AC", "0:01:00").await;
+    settles(&viewer, &server, "all").await;
+    viewer.look(|seen| assert_eq!(seen.wholes, before + 1, "then by deltas again"));
+}
+
+async fn nobody_sees_a_contest_before_it_is_folded(home: Home) {
+    let mut server = server_with_teams(home, 2_000).await;
+    let expected = server.board("c", "public", "all").await;
+    server.restart().await;
+    // All of these are the first to ask.
+    let path = format!("{CONTEST}/board?limit=all");
+    let asked = futures_util::future::join_all((0..8).map(|_| server.public(&path))).await;
+    for answer in asked {
+        assert_eq!(
+            (answer.status.as_u16(), &answer.json()["rows"]),
+            (200, &expected["rows"])
+        );
+    }
+}
+
+async fn a_contest_made_anew_at_once_answers_for_itself(home: Home) {
+    let server = server_with_teams(home, 50).await;
+    for round in 0..5 {
+        assert_eq!(server.ask(Method::DELETE, CONTEST, "").await.status, 204);
+        assert_eq!(
+            server.public(&format!("{CONTEST}/board")).await.status,
+            404,
+            "it is gone at once"
+        );
+        let made = server
+            .ask(
+                Method::PUT,
+                CONTEST,
+                json!({ "name": format!("Number {round}") }).to_string(),
+            )
+            .await;
+        assert_eq!(
+            (made.status.as_u16(), &made.json()["name"]),
+            (201, &json!(format!("Number {round}")))
+        );
+        let said = server.judge("c", "j1", "t1", "A", "AC", "0:10:00").await;
+        assert_eq!(
+            said["kept_aside"], 1,
+            "the team of the contest before is not there"
+        );
+        server.post("c", &[team("t1"), team("t2")]).await;
+        assert_eq!(server.board("c", "public", "all").await["total"], 2);
+    }
+}
+
 async fn server_sent_events_carry_the_same_messages(home: Home) {
     let server = server_with_teams(home, 3).await;
     let url = server.url(&format!("{CONTEST}/live?limit=10"));
@@ -513,6 +598,9 @@ both! {
     new_columns_and_problems_bring_the_whole_board
     followed_members_are_told_wherever_they_stand
     the_jury_view_needs_a_key_or_a_ticket_that_is_good_once
+    an_opened_board_is_fetched_once_instead_of_pushed
+    nobody_sees_a_contest_before_it_is_folded
+    a_contest_made_anew_at_once_answers_for_itself
     server_sent_events_carry_the_same_messages
     rubbish_from_a_viewer_hurts_nobody
     a_board_is_the_same_until_it_changes
@@ -568,6 +656,38 @@ async fn two_servers_on_one_redis_agree_at_every_version() {
             "{report}"
         );
     }
+}
+
+/// The server that appended writes the sorted set, and if it dies before that, another one does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sorted_set_is_right_also_when_its_writer_dies() {
+    let mut one = server_with_teams(Home::redis(), 40).await;
+    let two = TestServer::start(one.home()).await;
+    two.board("c", "public", "10").await;
+    for number in 0..40 {
+        one.judge(
+            "c",
+            &format!("j{number}"),
+            &format!("t{number}"),
+            "A",
+            "AC",
+            "0:10:00",
+        )
+        .await;
+        if number == 20 {
+            one.stop().await;
+            one.restart().await;
+        }
+    }
+    one.kill();
+    eventually("the other server has seen to it", async || {
+        let report = two
+            .ask(Method::GET, &format!("{CONTEST}/verify"), "")
+            .await
+            .json();
+        report["projection"]["state"] == "equal" && report["projection"]["members"] == 40
+    })
+    .await;
 }
 
 /// A Redis that comes back as another process, or without its newest events: nobody is silently wrong.
