@@ -3,7 +3,9 @@
 //! One task a contest ([`contest`]) tails its log and folds it; each view and limit that is watched has a [`lane`] of
 //! frames, encoded once; a [`viewer`] is a cursor on a lane, without a queue. The hub knows nothing of sockets.
 
+pub mod clock;
 pub mod contest;
+pub mod core;
 pub mod lane;
 pub mod projector;
 pub mod snapshot;
@@ -13,13 +15,14 @@ pub mod viewer;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use tokio::sync::broadcast::error::RecvError;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use self::core::Core;
 pub use contest::Live;
 pub use snapshot::Snapshot;
 pub use viewer::{Next, Viewer};
@@ -82,10 +85,7 @@ impl Hub {
             return Err(StoreError::NoSuchContest(id.to_owned()));
         }
         let fresh = {
-            let mut contests = self
-                .contests
-                .lock()
-                .expect("no code panics while it holds this lock");
+            let mut contests = lock(&self.contests);
             contests.get(id).cloned().unwrap_or_else(|| {
                 let live = Live::new(id, self.store.clone(), self.tick);
                 contests.insert(id.to_owned(), live.clone());
@@ -113,12 +113,7 @@ impl Hub {
 
     /// The contests that are followed now.
     pub fn followed(&self) -> Vec<Arc<Live>> {
-        self.contests
-            .lock()
-            .expect("no code panics while it holds this lock")
-            .values()
-            .cloned()
-            .collect()
+        lock(&self.contests).values().cloned().collect()
     }
 
     /// Ends all tasks, and waits until they have ended.
@@ -129,18 +124,11 @@ impl Hub {
     }
 
     fn known(&self, id: &str) -> Option<Arc<Live>> {
-        self.contests
-            .lock()
-            .expect("no code panics while it holds this lock")
-            .get(id)
-            .cloned()
+        lock(&self.contests).get(id).cloned()
     }
 
     fn forget(&self, live: &Arc<Live>) {
-        let mut contests = self
-            .contests
-            .lock()
-            .expect("no code panics while it holds this lock");
+        let mut contests = lock(&self.contests);
         if contests
             .get(live.id())
             .is_some_and(|known| Arc::ptr_eq(known, live))
@@ -190,4 +178,9 @@ impl Hub {
             }
         }
     }
+}
+
+/// Locks; a panic of another holder is no reason to stop serving.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

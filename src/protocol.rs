@@ -13,7 +13,7 @@ pub use close::Close;
 pub use frame::Frame;
 pub use message::Message;
 
-/// A place in a board's history: `epoch-version`. Also its ETag, and the id of server-sent events.
+/// A place in a board's history: `epoch-version`. Also its entity tag, and the id of server-sent events.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     /// Names an unbroken history.

@@ -87,7 +87,7 @@ impl Server {
         };
         let (admin, admin_key) = match options.admin_key {
             Some(key) => (Keys::digest(&key), AdminKey::Known),
-            None => stored_key(&store).await?,
+            None => made_key(&store).await?,
         };
         let app = Arc::new(App {
             hub: Hub::start(store, options.tick),
@@ -153,21 +153,23 @@ impl Server {
     }
 }
 
-/// The admin key that was made for this store; it is made if there is none yet.
-async fn stored_key(store: &SharedStore) -> Result<(Digest, AdminKey), StoreError> {
-    if let Some(known) = store.admin_key().await? {
-        return Ok((known, AdminKey::Known));
+/// The admin key that was made for this store; one is made if there is none.
+async fn made_key(store: &SharedStore) -> Result<(Digest, AdminKey), StoreError> {
+    if let Some(digest) = store.admin_key().await? {
+        return Ok((digest, AdminKey::Known));
     }
     let key = new_secret("rck_");
-    let digest = Keys::digest(&key);
-    let holds = store.claim_admin_key(digest).await?;
+    let ours = Keys::digest(&key);
+    let holds = store.claim_admin_key(ours).await?;
     // Another server may have been faster.
-    let said = if holds == digest {
-        AdminKey::Made(key)
-    } else {
-        AdminKey::Known
-    };
-    Ok((holds, said))
+    Ok((
+        holds,
+        if holds == ours {
+            AdminKey::Made(key)
+        } else {
+            AdminKey::Known
+        },
+    ))
 }
 
 /// The process has one recorder, whatever the number of servers in it.

@@ -105,6 +105,10 @@ impl Row {
             return;
         }
         self.values = later.values.or(self.values);
+        self.name = later.name.or(self.name.take());
+        self.organization = later.organization.or(self.organization.take());
+        self.groups = later.groups.or(self.groups.take());
+        self.official = later.official.or(self.official);
         for (problem, cell) in later.cells {
             if self.full && cell.is_none() {
                 self.cells.remove(&problem);
@@ -114,24 +118,40 @@ impl Row {
         }
     }
 
-    /// The entry after this change, `None` if a partial row has nothing to change.
+    /// The entry after this change, `None` if a partial row has nothing to change. Fields merge one by one, also those that our
+    /// own deltas carry in whole rows only.
     pub fn applied_to(&self, old: Option<&Entry>) -> Option<Entry> {
         let mut entry = if self.full {
+            let label = Label {
+                official: true,
+                ..Label::default()
+            };
             Entry {
                 id: self.id.clone(),
                 values: self.values.unwrap_or_default(),
-                label: Arc::new(Label {
-                    name: self.name.clone().unwrap_or_default(),
-                    organization: self.organization.clone(),
-                    groups: self.groups.clone().unwrap_or_default(),
-                    official: self.official.unwrap_or(true),
-                    hidden: false,
-                }),
+                label: Arc::new(label),
                 cells: BTreeMap::new(),
             }
         } else {
             old?.clone()
         };
+        if self.name.is_some()
+            || self.organization.is_some()
+            || self.groups.is_some()
+            || self.official.is_some()
+        {
+            let label = Arc::make_mut(&mut entry.label);
+            if let Some(name) = &self.name {
+                label.name.clone_from(name);
+            }
+            if let Some(organization) = &self.organization {
+                label.organization = Some(organization.clone());
+            }
+            if let Some(groups) = &self.groups {
+                label.groups.clone_from(groups);
+            }
+            label.official = self.official.unwrap_or(label.official);
+        }
         if let Some(values) = self.values {
             entry.values = values;
         }

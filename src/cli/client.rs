@@ -64,6 +64,8 @@ impl Client {
         if !matches!(url.scheme(), "http" | "https") {
             bail!("--server: expected http:// or https://, got {server}");
         }
+        // An error means that it is installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(TIMEOUT)

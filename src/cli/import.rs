@@ -125,8 +125,7 @@ impl Import {
                     .unwrap_or(Duration::MAX);
                 while began.elapsed() < at {
                     sender.send().await?;
-                    let wait = at.saturating_sub(began.elapsed());
-                    tokio::time::sleep(wait.min(REPLAY_STEP)).await;
+                    tokio::time::sleep(at.saturating_sub(began.elapsed()).min(REPLAY_STEP)).await;
                 }
             }
             judgements += u64::from(is_judgement(line));

@@ -19,14 +19,23 @@ pub const SCORE_MAX: u64 = (1 << (SOLVED_BITS + PENALTY_BITS + LAST_BITS)) - 1;
 #[error("the standings go beyond what a sorted set can hold exactly")]
 pub struct Beyond;
 
+/// The section whose teams have a place; `None` on a board without sections, or without rows.
+pub fn uppermost(contest: &Contest) -> Option<i64> {
+    let board = contest.board(Side::Public);
+    board
+        .shape()
+        .columns
+        .first()
+        .filter(|column| column.section)?;
+    board.window(Some(1)).next().map(|first| first.values[0])
+}
+
 /// The score of a row; `None` for one that has no place in the sorted set.
 pub fn score(contest: &Contest, entry: &Entry) -> Result<Option<u64>, Beyond> {
     let board = contest.board(Side::Public);
     let columns = &board.shape().columns;
     let sections = usize::from(columns.first().is_some_and(|column| column.section));
-    let uppermost = board.window(Some(1)).next().map(|first| first.values);
-    if !entry.label.official
-        || uppermost.is_some_and(|first| !board.shape().same_section(&first, &entry.values))
+    if !entry.label.official || uppermost(contest).is_some_and(|section| entry.values[0] != section)
     {
         return Ok(None);
     }

@@ -15,10 +15,10 @@ impl Pace {
     /// When the line happened, in ms of contest time. It never goes back: lines are sent in the order of the feed. `None`
     /// before anything has happened, and for what cannot be read.
     pub fn at(&mut self, line: &[u8]) -> Option<i64> {
-        if let Ok(Some(line)) = Notification::parse(line) {
-            if let Some(at) = self.own(&line) {
-                self.last = Some(self.last.map_or(at, |last| last.max(at)));
-            }
+        if let Ok(Some(line)) = Notification::parse(line)
+            && let Some(at) = self.own(&line)
+        {
+            self.last = Some(self.last.map_or(at, |last| last.max(at)));
         }
         self.last
     }

@@ -15,18 +15,21 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Snapshot, Viewer, projector::Projector, view::View, viewer::Request};
+use super::{
+    Snapshot, Viewer, clock,
+    core::{Core, fold},
+    lock,
+    projector::Projector,
+    viewer::Request,
+};
 use crate::{
     board::Id,
-    contest::{
-        self, Both, Contest, Event, Kind, REVISION, Side, clock,
-        event::{Object, Times},
-    },
+    contest::{Contest, REVISION, Side},
     protocol::{
         Limit, Position,
-        message::{FeedState, State, StoreState},
+        message::{State, StoreState},
     },
-    store::{Append, Appended, Record, SharedStore, Slice, StoreError, Stored, Tip},
+    store::{Append, Appended, SharedStore, Slice, StoreError, Stored, Tip},
 };
 
 /// How many events are read from the store in one piece.
@@ -34,9 +37,6 @@ const READ_MAX: usize = 1000;
 
 /// How many events are folded before others may look: about 1 ms.
 const FOLD_CHUNK: usize = 64;
-
-/// The source of events that a server's own clock makes.
-pub const CLOCK_SOURCE: &str = "rankcast-clock";
 
 /// The longest wait between two attempts to reach a store that is away.
 const RETRY_MAX: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ pub struct Live {
     /// How far the log is folded; `None` until that is known for the first time.
     folded: watch::Sender<Option<Folded>>,
     viewers: AtomicI64,
-    store_live: AtomicBool,
+    reachable: AtomicBool,
     /// Appends of this server under way, and the newest event that it appended: whoever appends writes the projection.
     appending: AtomicUsize,
     appended: AtomicU64,
@@ -68,63 +68,17 @@ struct Folded {
     failed: Option<StoreError>,
 }
 
-/// What viewers and requests read, and the contest's task alone writes.
-pub struct Core {
-    /// The fold up to what was read.
-    pub fold: Contest,
-    /// The epoch of the log with the revision of the fold: versions mean the same to all who agree on it.
-    pub epoch: String,
-    pub(super) views: Both<View>,
-    /// The contest is gone.
-    pub deleted: bool,
-    /// Events that could not be read, by sequence number: another version of the program wrote them.
-    pub unreadable: BTreeMap<u64, String>,
-    store: StoreState,
-}
-
-impl Core {
-    /// Phase, clock and freshness, now.
-    pub fn state(&self, side: Side) -> State {
-        let status = self.fold.status(side);
-        State {
-            name: status.formal_name.unwrap_or(status.name),
-            phase: status.phase,
-            start_time: status.start.map(clock::format_instant),
-            duration_ms: status.duration,
-            freeze_ms: status.freeze,
-            countdown_pause_ms: status.countdown_pause,
-            now: clock::format_instant(Timestamp::now().as_millisecond()),
-            store: self.store,
-            feed: FeedState::None,
-            feed_since: None,
-        }
-    }
-
-    /// The window as it is now, encoded once a version.
-    pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
-        let state = self.state(side);
-        self.views[side].snapshot(&self.fold, &self.epoch, limit, || state)
-    }
-}
-
 impl Live {
     pub(super) fn new(id: &str, store: SharedStore, tick: Duration) -> Arc<Self> {
         Arc::new(Self {
             id: id.to_owned(),
             projector: Projector::new(id, store.clone()),
             store,
-            core: Mutex::new(Core {
-                fold: Contest::new(id),
-                epoch: String::new(),
-                views: Both::from_fn(View::new),
-                deleted: false,
-                unreadable: BTreeMap::new(),
-                store: StoreState::Live,
-            }),
+            core: Mutex::new(Core::new(id)),
             look: Notify::new(),
             folded: watch::Sender::new(None),
             viewers: AtomicI64::new(0),
-            store_live: AtomicBool::new(true),
+            reachable: AtomicBool::new(true),
             tick,
             appending: AtomicUsize::new(0),
             appended: AtomicU64::new(0),
@@ -137,13 +91,8 @@ impl Live {
     }
 
     /// The state, for a short look. Nothing waits while holding it.
-    ///
-    /// # Panics
-    /// Never: no code panics while it holds the lock.
     pub fn core(&self) -> MutexGuard<'_, Core> {
-        self.core
-            .lock()
-            .expect("no code panics while it holds this lock")
+        lock(&self.core)
     }
 
     /// Phase, clock and freshness, now.
@@ -175,7 +124,7 @@ impl Live {
 
     /// Does the store answer?
     pub fn store_is_live(&self) -> bool {
-        self.store_live.load(Ordering::Relaxed)
+        self.reachable.load(Ordering::Relaxed)
     }
 
     /// Joins as a viewer.
@@ -183,7 +132,7 @@ impl Live {
         let wake = {
             let mut core = self.core();
             let core = &mut *core;
-            core.views[request.side].join(&core.fold, request.limit)
+            core.views[request.side].join(&core.fold, request.limit, !request.follow.is_empty())
         };
         Viewer::new(self.clone(), request, wake)
     }
@@ -254,7 +203,8 @@ impl Live {
         self.appending.fetch_add(1, Ordering::AcqRel);
         let appended = self.store.append(&self.id, batch).await;
         if let Ok(appended) = &appended {
-            self.appended.fetch_max(appended.tip.sequence, Ordering::AcqRel);
+            self.appended
+                .fetch_max(appended.tip.sequence, Ordering::AcqRel);
             self.log_moved(&appended.tip.epoch, appended.tip.sequence);
         }
         self.appending.fetch_sub(1, Ordering::AcqRel);
@@ -264,11 +214,12 @@ impl Live {
     /// May this server have appended the event? It is asked too often rather than too seldom: a place written twice does no
     /// harm.
     fn is_ours(&self, sequence: u64) -> bool {
-        self.appending.load(Ordering::Acquire) > 0 || sequence <= self.appended.load(Ordering::Acquire)
+        self.appending.load(Ordering::Acquire) > 0
+            || sequence <= self.appended.load(Ordering::Acquire)
     }
 
     pub(super) fn store_failed(&self, error: &StoreError) {
-        if self.store_live.swap(false, Ordering::Relaxed) {
+        if self.reachable.swap(false, Ordering::Relaxed) {
             tracing::warn!(contest = self.id, %error, "the store does not answer");
             self.set_store(StoreState::Stale);
         }
@@ -276,7 +227,7 @@ impl Live {
     }
 
     fn store_answers(&self) {
-        if !self.store_live.swap(true, Ordering::Relaxed) {
+        if !self.reachable.swap(true, Ordering::Relaxed) {
             tracing::info!(contest = self.id, "the store answers again");
             self.set_store(StoreState::Live);
         }
@@ -434,7 +385,13 @@ impl Live {
                 self.projector.whole();
             }
             if self.is_ours(stored.sequence) {
-                projected.extend(public.step.iter().flat_map(|step| &step.touched).map(|touched| touched.id.clone()));
+                projected.extend(
+                    public
+                        .step
+                        .iter()
+                        .flat_map(|step| &step.touched)
+                        .map(|touched| touched.id.clone()),
+                );
             }
         }
         metrics::counter!("rankcast_events_folded_total").increment(events.len() as u64);
@@ -449,10 +406,7 @@ impl Live {
         let mut unreadable = BTreeMap::new();
         let epoch = first.tip.epoch.clone();
         let mut slice = first;
-        loop {
-            let Some(last) = slice.events.last().map(|last| last.sequence) else {
-                break;
-            };
+        while let Some(last) = slice.events.last().map(|last| last.sequence) {
             for chunk in slice.events.chunks(FOLD_CHUNK) {
                 for stored in chunk {
                     if let Err(reason) = fold(&mut fold_state, stored) {
@@ -505,51 +459,15 @@ impl Live {
         self.projector.flush(core);
     }
 
-    /// Where no feed tells the phases, the contest's own clock does: as events, so that all servers see the same. Answers
-    /// when the next phase comes.
+    /// Where no feed tells the phases, the contest's own clock does. Answers when the next phase comes.
     async fn keep_clock(&self) -> Option<Instant> {
         let now = Timestamp::now().as_millisecond();
-        let (times, next) = {
-            let core = self.core();
-            let (times, ours) = core.fold.times();
-            let info = core.fold.info();
-            let start = info
-                .start
-                .filter(|_| ours && info.countdown_pause.is_none())?;
-            let end = info.duration.map(|duration| start + duration);
-            let freeze = end.zip(info.freeze).map(|(end, freeze)| end - freeze);
-            let passed = |at: Option<i64>| at.filter(|at| *at <= now);
-            let due = Times {
-                started: passed(Some(start)),
-                frozen: passed(freeze),
-                ended: passed(end),
-                ..Times::default()
-            };
-            let next = [Some(start), freeze, end]
-                .into_iter()
-                .flatten()
-                .filter(|at| *at > now)
-                .min();
-            ((*times != due).then_some(due), next)
-        };
-        if let Some(times) = times {
-            let text = |at: Option<i64>| at.map(clock::format_instant);
-            let data = serde_json::json!({
-                "started": text(times.started), "frozen": text(times.frozen), "ended": text(times.ended),
-                "thawed": null, "finalized": null, "end_of_updates": null,
-            });
-            let event = Append {
-                kind: Kind::State.name().to_owned(),
-                id: None,
-                replaces: false,
-                source: CLOCK_SOURCE.to_owned(),
-                token: None,
-                data: data.to_string(),
-            };
-            if let Err(error) = self.append(&[event]).await {
-                self.store_failed(&error);
-                return Some(Instant::now() + RETRY_MAX);
-            }
+        let clock::Phases { due, next } = clock::phases(&self.core().fold, now)?;
+        if let Some(event) = due
+            && let Err(error) = self.append(&[event]).await
+        {
+            self.store_failed(&error);
+            return Some(Instant::now() + RETRY_MAX);
         }
         next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs()))
     }
@@ -570,23 +488,8 @@ impl Live {
             *folded = Some(Folded { tip, failed });
         });
         for side in Side::ALL {
+            core.views[side].state_changed();
             core.views[side].flush(&core.fold, &core.epoch, Instant::now());
         }
     }
-}
-
-/// Folds one event of a log.
-pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Both<contest::Change>, String> {
-    let event = read(&stored.record)?;
-    let from_clock =
-        stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));
-    Ok(contest.fold(stored.sequence, &event, from_clock))
-}
-
-fn read(record: &Record) -> Result<Event, String> {
-    if Kind::of(&record.kind) == Kind::Other {
-        return Ok(Event::Other);
-    }
-    let data = serde_json::from_str(record.data.get()).map_err(|error| error.to_string())?;
-    Event::read(&record.kind, record.id.as_deref(), &data).map_err(|error| error.to_string())
 }

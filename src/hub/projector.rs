@@ -11,7 +11,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::contest::Core;
+use super::{core::Core, lock};
 use crate::{
     board::Id,
     contest::{Side, projection},
@@ -40,8 +40,10 @@ struct Shared {
 struct Waiting {
     whole: bool,
     teams: BTreeSet<Id>,
-    /// The standings cannot be projected, and that has been said.
+    /// The standings cannot be projected; that has been said, and the set is empty.
     beyond: bool,
+    /// The section whose teams have places.
+    uppermost: Option<i64>,
 }
 
 impl Projector {
@@ -79,6 +81,10 @@ impl Projector {
         }
         let (whole, places) = {
             let mut waiting = self.shared.waiting();
+            let uppermost = projection::uppermost(&core.fold);
+            if std::mem::replace(&mut waiting.uppermost, uppermost) != uppermost {
+                waiting.whole = true; // Who has a place changes, touched or not.
+            }
             if (!waiting.whole && waiting.teams.is_empty())
                 || self.shared.busy.swap(true, Ordering::AcqRel)
             {
@@ -108,10 +114,12 @@ impl Projector {
                     (whole, places)
                 }
                 Err(error) => {
-                    if !std::mem::replace(&mut waiting.beyond, true) {
-                        tracing::warn!(contest = self.shared.contest, %error, "no sorted set is kept");
-                    }
                     waiting.whole = true; // Once it fits again, all of it is due.
+                    if std::mem::replace(&mut waiting.beyond, true) {
+                        self.shared.busy.store(false, Ordering::Release);
+                        return;
+                    }
+                    tracing::warn!(contest = self.shared.contest, %error, "no sorted set is kept");
                     (true, Vec::new())
                 }
             }
@@ -155,8 +163,6 @@ impl Shared {
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.waiting
-            .lock()
-            .expect("no code panics while it holds this lock")
+        lock(&self.waiting)
     }
 }

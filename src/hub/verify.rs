@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{
     Hub,
-    contest::{Core, Live, fold},
+    contest::Live,
+    core::{Core, fold},
 };
 use crate::{
     board::{Board, Id},

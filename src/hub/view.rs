@@ -37,8 +37,12 @@ pub(super) struct View {
     problems_frame: Option<(u64, Arc<Frame>)>,
     /// Counts the changes of phase, clock, store and feed.
     state_revision: u64,
-    /// Wakes viewers; its value counts the wakings.
-    wake: watch::Sender<u64>,
+    /// Wakes the viewers of each lane when there is something for them; the values count the wakings.
+    wake: [watch::Sender<u64>; Limit::ALL.len()],
+    /// Wakes those who follow members, wherever they stand.
+    wake_followers: watch::Sender<u64>,
+    /// There is something for everybody.
+    for_all: bool,
     /// The rank of everybody, at a version.
     ranks: Option<(u64, Arc<Vec<Option<usize>>>)>,
 }
@@ -54,7 +58,9 @@ impl View {
             problems_told_at: None,
             problems_frame: None,
             state_revision: 0,
-            wake: watch::Sender::new(0),
+            wake: Default::default(),
+            wake_followers: watch::Sender::default(),
+            for_all: false,
             ranks: None,
         }
     }
@@ -73,7 +79,7 @@ impl View {
             self.problems.insert(id.clone(), board.version());
         }
         if change.status {
-            self.state_revision += 1;
+            self.state_changed();
         }
     }
 
@@ -83,15 +89,23 @@ impl View {
         for lane in self.lanes.iter_mut().flatten() {
             lane.restart(board);
         }
-        // A snapshot tells the problems.
-        self.problems_told = board.version();
+        // A snapshot tells the problems; who resumes without one is told all of them.
+        let version = board.version();
+        self.problems = contest
+            .problems(self.side)
+            .into_iter()
+            .map(|line| (line.id, version))
+            .collect();
+        self.problems_told = version;
         self.problems_frame = None;
         self.snapshots = Default::default();
+        self.for_all = true;
     }
 
     /// The store or the feed is not what it was.
     pub(super) fn state_changed(&mut self) {
         self.state_revision += 1;
+        self.for_all = true;
     }
 
     pub(super) fn state_revision(&self) -> u64 {
@@ -106,8 +120,10 @@ impl View {
         now: Instant,
     ) -> Option<Instant> {
         let board = contest.board(self.side);
+        let mut news = [false; Limit::ALL.len()];
         for (lane, limit) in self.lanes.iter_mut().zip(Limit::ALL) {
             if let Some(bytes) = lane.as_mut().and_then(|lane| lane.flush(board, epoch)) {
+                news[limit.index()] = true;
                 metrics::counter!("rankcast_delta_frames_total", "limit" => limit.name())
                     .increment(1);
                 metrics::counter!("rankcast_delta_frame_bytes_total", "limit" => limit.name())
@@ -124,11 +140,18 @@ impl View {
         if waits && due <= now {
             let from = std::mem::replace(&mut self.problems_told, board.version());
             self.problems_told_at = Some(now);
+            self.for_all = true;
             self.problems_frame = self
                 .problems_since(contest, from)
                 .map(|frame| (from, Arc::new(frame)));
         }
-        self.wake.send_modify(|wakings| *wakings += 1);
+        let for_all = std::mem::take(&mut self.for_all);
+        for (wake, news) in self.wake.iter().zip(news) {
+            if news || for_all {
+                wake.send_modify(|wakings| *wakings += 1);
+            }
+        }
+        self.wake_followers.send_modify(|wakings| *wakings += 1);
         (waits && due > now).then_some(due)
     }
 
@@ -155,9 +178,18 @@ impl View {
     }
 
     /// Makes sure that the lane is there, and gives a way to wait for its frames.
-    pub(super) fn join(&mut self, contest: &Contest, limit: Limit) -> watch::Receiver<u64> {
+    pub(super) fn join(
+        &mut self,
+        contest: &Contest,
+        limit: Limit,
+        follows: bool,
+    ) -> watch::Receiver<u64> {
         self.lanes[limit.index()].get_or_insert_with(|| Lane::new(limit, contest.board(self.side)));
-        self.wake.subscribe()
+        if follows {
+            self.wake_followers.subscribe()
+        } else {
+            self.wake[limit.index()].subscribe()
+        }
     }
 
     pub(super) fn catch_up(&self, contest: &Contest, limit: Limit, version: u64) -> CatchUp {

@@ -75,11 +75,8 @@ impl Viewer {
         Self {
             live,
             cursor: request.since.clone(),
-            // What the window came with is known: it holds the problems too.
-            problems: request
-                .since
-                .as_ref()
-                .map_or(0, |position| position.version),
+            // Where somebody resumes says nothing of the problems that it was told: their messages come later than rows.
+            problems: 0,
             request,
             wake,
             state_revision: None,
@@ -173,7 +170,7 @@ impl Viewer {
     }
 
     /// The whole board: through the socket if it is small, else over HTTP.
-    fn whole(&mut self, core: &mut super::contest::Core) -> Next {
+    fn whole(&mut self, core: &mut super::core::Core) -> Next {
         let snapshot = core.snapshot(self.request.side, self.request.limit);
         let position = snapshot.position.clone();
         self.problems = position.version;
@@ -209,7 +206,7 @@ impl Viewer {
         (self.followed_version != Some(version)).then_some(at)
     }
 
-    fn follow(&mut self, core: &mut super::contest::Core) -> Option<Frame> {
+    fn follow(&mut self, core: &mut super::core::Core) -> Option<Frame> {
         if self.request.follow.is_empty() {
             return None;
         }

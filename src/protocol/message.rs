@@ -67,6 +67,9 @@ impl Message<'_> {
     }
 
     /// The JSON text.
+    ///
+    /// # Panics
+    /// Never: messages have string keys and finite numbers.
     pub fn encode(&self) -> Bytes {
         serde_json::to_vec(self)
             .expect("messages have string keys and finite numbers")
@@ -208,7 +211,9 @@ pub struct SnapshotIn {
 /// Every row of a snapshot is whole, without saying so.
 fn whole_rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Row>, D::Error> {
     let mut rows = Vec::<Row>::deserialize(deserializer)?;
-    rows.iter_mut().for_each(|row| row.full = true);
+    for row in &mut rows {
+        row.full = true;
+    }
     Ok(rows)
 }
 

@@ -167,10 +167,10 @@ fn accepts_gzip(accepted: &HeaderValue) -> bool {
             let mut parts = coding.split(';').map(str::trim);
             let name = parts.next().unwrap_or("");
             let refused = parts.any(|part| {
-                part.replace(' ', "")
-                    .trim_end_matches('0')
-                    .trim_end_matches('.')
-                    == "q="
+                part.split_once('=').is_some_and(|(name, weight)| {
+                    name.trim() == "q"
+                        && weight.trim().parse().is_ok_and(|weight: f32| weight <= 0.0)
+                })
             });
             (name.eq_ignore_ascii_case("gzip") || name == "*") && !refused
         })

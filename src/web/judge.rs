@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     contest::{Kind, Notification, clics},
-    hub::{Live, contest::CLOCK_SOURCE},
+    hub::{Live, clock::CLOCK_SOURCE},
     store::{APPEND_MAX, Append, Outcome},
 };
 
@@ -179,11 +179,10 @@ async fn post_events(
     let live = app.contest(&id).await?;
     let body = body?;
     let mut posting = Posting::new(&app, live);
-    for (index, text) in body.split(|byte| *byte == b'\n').enumerate() {
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        match Notification::parse(text).and_then(|read| read.map(checked).transpose()) {
-            Ok(Some(events)) => {
-                let events = events.into_iter().map(|event| append(event, &source));
+    for (index, line) in body.split(|byte| *byte == b'\n').enumerate() {
+        match Notification::parse(line).and_then(|read| read.map(checked).transpose()) {
+            Ok(Some(read)) => {
+                let events = read.into_iter().map(|event| append(event, &source));
                 posting.add(index + 1, events.collect()).await?;
             }
             Ok(None) => {}

@@ -20,7 +20,7 @@ import { HttpFault, openEventSource, openPolling, openWebSocket, request } from 
 const STABLE_MS = 5_000;
 /** A connection that said nothing for this long after it was asked for, in ms, has failed. */
 const SILENT_OPEN_MS = 10_000;
-/** Quiet for this long, in ms, a connection must prove itself. Browsers hide the server's pings (every 25 s). */
+/** Quiet for this long, in ms, a connection must prove itself: the server tells its state every 25 s. */
 const QUIET_MS = 60_000;
 /** Spread of the quiet check, in ms: all viewers of a quiet board fell silent in the same moment. */
 const QUIET_SPREAD_MS = 30_000;
@@ -30,6 +30,8 @@ const OFFLINE_MS = 8_000;
 const BYE_MS = 2_000;
 /** Frames kept while a reload is under way. More than this, and coming back with the position is cheaper. */
 const KEPT_FRAMES = 1_000;
+/** Answers in a row that are older than the board wanted, after which it is taken: the server has waited for each. */
+const OLD_ANSWERS = 3;
 /** Failures in a row, before any message, after which a transport is taken to be blocked. */
 const BLOCKED_AFTER = 2;
 /** While not on WebSocket, try it again this often, in ms. */
@@ -91,7 +93,7 @@ export class Client extends EventTarget {
   /** Resumes in a row without a delta applied: the second means that our board itself is wrong. */
   #resumes = 0;
   #distrust = false;
-  /** @type {{epoch: string, version: number, kept: object[], tries: number}|null} the reload under way */
+  /** @type {{epoch: string, version: number, kept: object[], tries: number, old: number}|null} the reload under way */
   #reload = null;
 
   /**
@@ -285,10 +287,15 @@ export class Client extends EventTarget {
         this.#apply(message);
         break;
       case 'snapshot':
-        // It overtakes whatever was being fetched.
+        // It overtakes whatever was being fetched. On a link it is where the deltas go on from, even if that is behind us; a
+        // poll that is behind comes from another server, and is passed over.
         this.#reload = null;
         this.#timers.clear('reload');
-        this.#apply(message);
+        if (this.#transport === 'poll') this.#apply(message);
+        else {
+          this.board.reset(message);
+          this.#fire('board', message);
+        }
         break;
       default:
         if (!this.#reload) this.#apply(message);
@@ -333,7 +340,7 @@ export class Client extends EventTarget {
   #wantReload({ epoch = this.board.epoch, version, retry_ms = 0 }) {
     // Frames of another epoch would pass for newer or older ones of this.
     const kept = this.#reload?.epoch === epoch ? this.#reload.kept : [];
-    this.#reload = { epoch, version, kept, tries: 0 };
+    this.#reload = { epoch, version, kept, tries: 0, old: 0 };
     this.#timers.set('reload', retry_ms, () => this.#fetchWanted());
   }
 
@@ -348,7 +355,10 @@ export class Client extends EventTarget {
     } else if (fault) {
       const delay = fault.retryAfter + jitter(reload.tries++, this.#env.random);
       this.#timers.set('reload', delay, () => this.#fetchWanted());
-    } else if (this.board.epoch !== reload.epoch) {
+    } else if (this.board.epoch !== reload.epoch || this.board.version < reload.version) {
+      // HTTP and the socket do not agree, maybe two servers. What there is is shown, and the socket brings the rest; each
+      // time later, lest we run in a circle.
+      this.#resumes++;
       this.#comeBack();
     } else {
       this.#reload = null;
@@ -359,20 +369,21 @@ export class Client extends EventTarget {
   // ---- HTTP ------------------------------------------------------------------------------------------------------------
 
   /**
-   * Fetches the whole board. Throws HttpFault, also when the answer is older than the position wanted.
-   * @param {{epoch: string, version: number}} [wanted]
+   * Fetches the whole board. Throws HttpFault, also for the first answers that are older than the position wanted.
+   * @param {{epoch: string, version: number, old: number}} [wanted]
    */
   async #load(wanted) {
     const attempt = this.#attempt;
     const min = wanted && `${wanted.epoch}-${wanted.version}`;
     const { json, etag, date } = await request(this.#env, this.#url('board', { min }));
     if (attempt !== this.#attempt) return;
-    if (json.epoch === wanted?.epoch && json.version < wanted.version) throw new HttpFault(0);
+    const old = json.epoch === wanted?.epoch && json.version < wanted.version;
+    if (old && wanted.old++ < OLD_ANSWERS) throw new HttpFault(0);
     this.#etag = etag;
     this.#clock.rough(date - this.#env.now());
     if (!this.board) this.board = new Board(json);
-    // A board that is wrong is worth less than its own past.
-    else if (this.#distrust) this.board.reset(json);
+    // A board that is wrong is worth less than its own past, and so is one that is ahead of the server that sends the deltas.
+    else if (this.#distrust || (wanted && !old)) this.board.reset(json);
     else this.board.apply(json);
     this.#distrust = false;
     this.#fire('board', json);

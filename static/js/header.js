@@ -2,7 +2,7 @@
  * Above the board: the contest's name, phase and clock, what must be said about the results, and the connection.
  * @module header
  */
-import { clockWords, freezeNotice, momentOf, phaseWords } from './clock.js';
+import { clockWords, freezeNotice, isRunning, isWaiting, momentOf, newestAccepted, phaseWords, progressOf } from './clock.js';
 import { element, setText } from './row.js';
 
 /** Often enough that a second is never skipped, in ms. */
@@ -23,49 +23,58 @@ const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeSty
 export class Header {
   #client;
   #view;
+  #id;
+  /** Of which rows the newest result is known. */
+  #counted = { rows: null, newest: null };
   #parts = Object.fromEntries(['title', 'phase', 'finality', 'time', 'aside', 'progress', 'notice', 'connection']
     .map(id => [id, document.getElementById(id)]));
 
-  constructor(client, view) {
+  constructor(client, view, id) {
     this.#client = client;
     this.#view = view;
+    this.#id = id;
+    this.#name(id);
     client.addEventListener('status', () => this.tick());
     setInterval(() => this.tick(), TICK_MS);
   }
 
-  /** @param {{name?: string, formal_name?: string, id: string}} contest */
-  name(contest) {
-    const name = contest.formal_name || contest.name || contest.id;
-    setText(this.#parts.title, name);
-    document.title = name;
-  }
-
   tick() {
     this.#showConnection();
-    const state = this.#client.board?.state;
+    const { board } = this.#client;
+    const state = board?.state;
     if (!state?.phase) {
       this.#parts.progress.hidden = true;
       this.#showNotices([]);
       return;
     }
+    this.#name(state.name || this.#id);
     const now = momentOf(state, this.#client.serverNow());
-    const pause = now.phase === 'before' || now.phase === 'paused' ? state.countdown_pause_ms ?? null : null;
-    const started = !['before', 'paused'].includes(now.phase) || (now.elapsed ?? -1) >= 0;
-    const { time, aside } = clockWords(now, pause);
+    const newest = isRunning(now.phase) && now.elapsed === null ? this.#newest(board) : null;
+    const pause = isWaiting(now.phase) ? state.countdown_pause_ms ?? null : null;
+    const { time, aside } = clockWords(now, pause, newest);
     setText(this.#parts.phase, phaseWords(now, pause !== null));
-    setText(this.#parts.finality, finality(now, started));
+    setText(this.#parts.finality, finality(now));
     setText(this.#parts.time, time);
     setText(this.#parts.aside, aside);
-    this.#showProgress(now, started);
+    this.#showProgress(now, progressOf(now, newest));
     this.#showNotices([alarm(state), freezeNotice(now, this.#view)]);
   }
 
-  #showProgress({ phase, elapsed, duration, freeze }, started) {
+  #name(name) {
+    setText(this.#parts.title, name);
+    if (document.title !== name) document.title = name;
+  }
+
+  #newest(board) {
+    if (this.#counted.rows !== board.rows) this.#counted = { rows: board.rows, newest: newestAccepted(board) };
+    return this.#counted.newest;
+  }
+
+  #showProgress({ duration, freeze }, passed) {
     const { progress } = this.#parts;
-    progress.hidden = !started || !duration;
-    const running = phase === 'running' || phase === 'frozen';
-    const share = running ? Math.min(1, Math.max(0, elapsed / duration)) : 1;
-    progress.querySelector('.elapsed').style.transform = `scaleX(${share.toFixed(4)})`;
+    progress.hidden = passed === null || !duration;
+    if (progress.hidden) return;
+    progress.querySelector('.elapsed').style.transform = `scaleX(${(passed / duration).toFixed(4)})`;
     progress.querySelector('.frozen').style.width = freeze === null ? '0' : `${100 * (1 - freeze / duration)}%`;
   }
 
@@ -112,8 +121,8 @@ function alarm({ store, feed, feed_since }) {
   return { kind: 'alarm', text: `The judges’ feed has been silent${since}: these standings may be behind.` };
 }
 
-function finality({ phase, start }, started) {
+function finality({ phase, start }) {
   if (phase === 'finalized') return '';
-  if (started) return 'Results are not final';
+  if (!isWaiting(phase)) return 'Results are not final';
   return start === null ? '' : moment.format(start);
 }

@@ -2,34 +2,18 @@
  * The list of contests.
  * @module index
  */
+import { groupOf, lengthWords } from './schedule.js';
 
 const GROUPS = [['running', 'Running now'], ['coming', 'Coming'], ['over', 'Over']];
 /** The list is looked at again when the page is, at most this often, in ms. */
 const FRESH_MS = 10_000;
+/** Contests that are asked for their state; for more of them, the older ones, the plan is good enough. */
+const STATES_MAX = 50;
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const note = document.getElementById('note');
 const list = document.getElementById('contests');
 let loadedAt = 0;
-
-/** A relative time of CLICS ("5:00:00.000") in ms. */
-export function relativeTime(text) {
-  const [, sign, hours, minutes, seconds] = /^(-?)(\d+):(\d\d):(\d\d(?:\.\d+)?)$/.exec(text ?? '') ?? [];
-  if (hours === undefined) return 0;
-  return (sign ? -1 : 1) * Math.round(1000 * (3600 * hours + 60 * minutes + Number(seconds)));
-}
-
-function groupOf({ start_time, duration }, now) {
-  if (!start_time) return 'coming';
-  const elapsed = now - Date.parse(start_time);
-  return elapsed < 0 ? 'coming' : elapsed < relativeTime(duration) ? 'running' : 'over';
-}
-
-function lengthWords(duration) {
-  const minutes = Math.round(relativeTime(duration) / 60_000);
-  const parts = [[Math.floor(minutes / 60), 'h'], [minutes % 60, 'min']].filter(([count]) => count);
-  return parts.map(([count, unit]) => `${count} ${unit}`).join(' ');
-}
 
 function item(contest) {
   const made = document.createElement('li');
@@ -48,31 +32,47 @@ function item(contest) {
   return made;
 }
 
-function show(contests) {
+const startOf = contest => Date.parse(contest.start_time ?? '') || Infinity;
+
+/** @param {{contest: object, state: object|null}[]} entries */
+function show(entries) {
   const now = Date.now();
-  const start = contest => Date.parse(contest.start_time ?? '') || Infinity;
   list.replaceChildren();
   for (const [group, title] of GROUPS) {
-    const members = contests.filter(contest => groupOf(contest, now) === group);
+    const members = entries.filter(({ contest, state }) => groupOf(contest, state, now) === group).map(({ contest }) => contest);
     if (!members.length) continue;
-    // What comes next is the nearest; what is over, the latest.
-    members.sort((a, b) => (group === 'over' ? start(b) - start(a) : start(a) - start(b)) || 0);
+    // What comes next is the nearest; else the latest is. Two without a start are equal: Infinity − Infinity is NaN.
+    members.sort((a, b) => (group === 'coming' ? startOf(a) - startOf(b) : startOf(b) - startOf(a)) || 0);
     const section = list.appendChild(document.createElement('section'));
     section.className = group;
     section.appendChild(document.createElement('h2')).textContent = title;
     section.appendChild(document.createElement('ul')).append(...members.map(item));
   }
-  note.textContent = contests.length ? '' : 'There are no contests here yet.';
-  note.hidden = contests.length > 0;
+  note.textContent = entries.length ? '' : 'There are no contests here yet.';
+  note.hidden = entries.length > 0;
+}
+
+async function json(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  return answer.json();
+}
+
+/** The contests, each with its state where that could be had. */
+async function contests() {
+  const all = await json('/api/contests');
+  all.sort((a, b) => startOf(b) - startOf(a) || 0);
+  return Promise.all(all.map(async (contest, index) => {
+    const url = `/api/contests/${encodeURIComponent(contest.id)}/state`;
+    return { contest, state: index < STATES_MAX ? await json(url).catch(() => null) : null };
+  }));
 }
 
 async function load() {
   if (Date.now() - loadedAt < FRESH_MS) return;
   loadedAt = Date.now();
   try {
-    const answer = await fetch('/api/contests');
-    if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-    show(await answer.json());
+    show(await contests());
   } catch (error) {
     loadedAt = 0;
     note.hidden = false;

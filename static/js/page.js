@@ -7,6 +7,7 @@
 import { Announcer } from './announce.js';
 import { displayOrder, NameOrder } from './board.js';
 import { Client } from './client.js';
+import { isWaiting } from './clock.js';
 import { Columns } from './columns.js';
 import { Find } from './find.js';
 import { Header, REASONS } from './header.js';
@@ -21,8 +22,9 @@ const query = new URLSearchParams(location.search);
 const view = kind === 'contests' ? query.get('view') ?? 'public' : undefined;
 const resource = `/api/${kind}/${id}`;
 
-const client = new Client(resource, { view, limit: query.get('limit') ?? 'all', ticket: query.get('ticket') ?? undefined });
-const header = new Header(client, view);
+const limit = query.get('limit') ?? 'all';
+const client = new Client(resource, { view, limit, ticket: query.get('ticket') ?? undefined });
+const header = new Header(client, view, decodeURIComponent(id));
 const columns = new Columns(byId('columns'));
 const rows = new Rows(byId('standings'), byId('rows'), byId('columns'));
 const announcer = new Announcer(byId('announcer'));
@@ -69,6 +71,7 @@ function draw() {
   layout = layoutOf(board);
   // First: what is hidden has no height to measure.
   showVacancy(board);
+  byId('table').classList.toggle('waiting', isWaiting(board.state?.phase));
   if (layout !== before) arrange();
   if (layout !== before || drawnStatistics !== layout.statistics) {
     drawnStatistics = layout.statistics;
@@ -77,7 +80,8 @@ function draw() {
   }
   if (layout !== before || drawnRows !== board.rows) {
     drawnRows = board.rows;
-    places = displayOrder(board, names);
+    // The server rounds the limit up, so that many viewers share a stream.
+    places = displayOrder(board, names).slice(0, Number(limit) || undefined);
     byId('table').setAttribute('aria-rowcount', board.total + 1);
     rows.update(places, layout, layout === before);
     announcer.update(board, layout);
@@ -120,11 +124,6 @@ client.addEventListener('status', ({ detail }) => {
 });
 client.listen(window);
 
-header.name({ id: decodeURIComponent(id) });
-if (kind === 'contests') {
-  // The name is worth one request, but not an error: the standings come without it.
-  fetch(resource).then(answer => (answer.ok ? answer.json() : null)).then(contest => contest && header.name(contest), () => {});
-}
 client.start();
 
 window.rankcast = {

@@ -22,6 +22,12 @@ export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
+/** Characters that take no ink: controls, formats, spaces and marks, and the letters and signs that are drawn as nothing. */
+const INKLESS = /[\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/gu;
+
+/** What a row is called: a name that nobody could see gives way to the id. */
+export const nameOf = ({ id, name }) => (name?.replace(INKLESS, '') ? name : id);
+
 export class RowView {
   /** Where it stands: an index of the displayed order. */
   index = -1;
@@ -58,9 +64,9 @@ export class RowView {
     this.#layout = layout;
     this.#row = row;
 
-    setText(this.name, row.name ?? row.id);
+    setText(this.name, nameOf(row));
     setText(this.organization, row.organization ?? '');
-    this.name.title = row.name ?? row.id;
+    this.name.title = nameOf(row);
     this.organization.hidden = !row.organization;
     this.el.classList.toggle('unofficial', row.official === false);
     layout.values.forEach(({ index, column }, i) => setText(this.#values[i], formatValue(row.values[index], column)));

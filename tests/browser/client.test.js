@@ -186,7 +186,7 @@ describe('coming back', () => {
   test('a server that is not up yet is waited for, and offline is said when it lasts', async () => {
     const { env, client, names } = await started(() => null);
     await env.pass(20_000);
-assert.deepEqual([...new Set(names)], ['connecting', 'reconnecting', 'offline']);
+    assert.deepEqual([...new Set(names)], ['connecting', 'reconnecting', 'offline']);
     assert.equal(client.status.name, 'offline');
     assert.equal(client.status.since, 1_000_000);
     env.answer = () => served(snapshot(3));
@@ -225,6 +225,21 @@ describe('resume', () => {
     old.say(delta(12, 13, 7));
     old.say(delta(10, 11, 7));
     assert.equal(client.board.version, 10);
+  });
+
+  test('a server that is behind us has the word: its deltas go on from its board, not from ours', async () => {
+    const { env, client } = await live();
+    env.socket.say(snapshot(7, [{ id: 'a', values: [3] }]));
+    assert.equal(client.board.position, 'e1-7');
+    env.socket.say(delta(7, 8, 4));
+    assert.deepEqual(client.board.rows[0].values, [4]);
+    env.answer = () => served(snapshot(5, [{ id: 'a', values: [2] }]));
+    env.socket.say({ type: 'reload', epoch: 'e1', version: 5, retry_ms: 0 });
+    await env.pass(0);
+    assert.equal(client.board.position, 'e1-5');
+    assert.equal(client.status.name, 'live');
+    env.socket.say(delta(5, 6, 9));
+    assert.deepEqual(client.board.rows[0].values, [9]);
   });
 
   test('a snapshot of a new epoch over the socket replaces the board', async () => {
@@ -290,6 +305,37 @@ describe('reload', () => {
     await env.pass(1 + 300 + 600);
     assert.equal(client.board.version, 1300);
     assert.equal(client.status.name, 'live');
+  });
+
+  test('a server that never gets that far does not hold us for ever: what it has is shown, the socket brings the rest', async () => {
+    const { env, client } = await live();
+    env.answer = () => served(snapshot(1290));
+    env.socket.say({ type: 'reload', epoch: 'e1', version: 1300, retry_ms: 0 });
+    await env.pass(150 + 300 + 600);
+    assert.equal(env.requests.filter(({ url }) => url.includes('min=')).length, 4);
+    assert.equal(client.board.version, 1290);
+    await env.pass(1_000);
+    assert.match(env.socket.url, /since=e1-1290$/);
+    env.socket.say(state());
+    env.socket.say(delta(1290, 1300, 7));
+    assert.equal(client.board.version, 1300);
+    assert.equal(client.status.name, 'live');
+  });
+
+  test('two servers that disagree about the epoch are asked ever more seldom', async () => {
+    const { env } = await live();
+    env.chance = 1;
+    env.answer = () => served(snapshot(5, undefined, { epoch: 'e2' }));
+    let sockets = 0;
+    for (let i = 0; i < 600; i++) {
+      if (env.sockets.length > sockets) {
+        sockets = env.sockets.length;
+        env.socket.say(state());
+        env.socket.say({ type: 'reload', epoch: 'e1', version: 1300, retry_ms: 0 });
+      }
+      await env.pass(100);
+    }
+    assert.ok(sockets < 10, `${sockets} connections in a minute`);
   });
 
   test('a gap in what was kept comes back with the position', async () => {

@@ -13,10 +13,19 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Waits until the predicate holds; fails the test, naming what it waited for, if that takes too long.
-pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+pub(crate) async fn eventually(what: &str, holds: impl AsyncFnMut() -> bool) {
+    eventually_within(PATIENCE, what, holds).await;
+}
+
+/// The same, for what may take longer.
+pub(crate) async fn eventually_within(
+    patience: Duration,
+    what: &str,
+    mut holds: impl AsyncFnMut() -> bool,
+) {
     let start = Instant::now();
     while !holds().await {
-        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+        assert!(start.elapsed() < patience, "waited in vain: {what}");
         tokio::time::sleep(LOOK_AGAIN).await;
     }
 }

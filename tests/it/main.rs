@@ -2,6 +2,7 @@
 
 mod command;
 mod common;
+mod fixtures;
 mod http;
 mod live;
 mod packs;

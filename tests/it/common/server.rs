@@ -1,5 +1,7 @@
 //! A real rankcast server for one test: the program itself, on a free port.
 
+#![allow(clippy::unused_async)] // starting waits, whether the compiler sees it or not
+
 use std::{
     io::{BufRead as _, BufReader},
     net::TcpListener,
@@ -63,7 +65,9 @@ impl Answer {
 
     /// The text of a header; empty without it.
     pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().expect("a text"))
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("a text"))
     }
 }
 
@@ -93,12 +97,20 @@ impl TestServer {
     /// Starts the program, and waits for its line.
     fn launch(&mut self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rankcast"));
-        command.args(["serve", "--listen", &format!("127.0.0.1:{}", self.port)]).args(&self.options);
+        command
+            .args(["serve", "--listen", &format!("127.0.0.1:{}", self.port)])
+            .args(&self.options);
         match &self.home {
             Home::Embedded(dir) => command.arg("--data").arg(dir.path()),
-            Home::Redis(redis) => command.args(["--redis", &redis.url()]).arg("--data").arg(self.nowhere.path()),
+            Home::Redis(redis) => command
+                .args(["--redis", &redis.url()])
+                .arg("--data")
+                .arg(self.nowhere.path()),
         };
-        command.env("RANKCAST_ADMIN_KEY", KEY).env("RANKCAST_LOG", "error").stdout(Stdio::piped());
+        command
+            .env("RANKCAST_ADMIN_KEY", KEY)
+            .env("RANKCAST_LOG", "error")
+            .stdout(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let mut line = String::new();
         let stdout = child.stdout.take().expect("it was asked for");
@@ -121,10 +133,18 @@ impl TestServer {
 
     /// Asks the program to stop, and waits until it has.
     pub(crate) async fn stop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs");
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        let asked = Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .expect("kill runs");
         assert!(asked.success());
-        eventually("the server stops", async || child.try_wait().expect("a status").is_some()).await;
+        eventually("the server stops", async || {
+            child.try_wait().expect("a status").is_some()
+        })
+        .await;
     }
 
     /// Starts it again, on the same port.
@@ -150,8 +170,19 @@ impl TestServer {
     }
 
     /// Asks with the key.
-    pub(crate) async fn ask(&self, method: Method, path: &str, body: impl Into<reqwest::Body>) -> Answer {
-        self.send(http().request(method, self.url(path)).bearer_auth(KEY).body(body)).await
+    pub(crate) async fn ask(
+        &self,
+        method: Method,
+        path: &str,
+        body: impl Into<reqwest::Body>,
+    ) -> Answer {
+        self.send(
+            http()
+                .request(method, self.url(path))
+                .bearer_auth(KEY)
+                .body(body),
+        )
+        .await
     }
 
     /// Asks as anybody may.
@@ -162,13 +193,23 @@ impl TestServer {
     pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.expect("an answer");
         let (status, headers) = (response.status(), response.headers().clone());
-        Answer { status, headers, body: response.bytes().await.expect("a whole answer").to_vec() }
+        Answer {
+            status,
+            headers,
+            body: response.bytes().await.expect("a whole answer").to_vec(),
+        }
     }
 
     /// Makes a contest that has started, an hour long, with problems A and B.
     pub(crate) async fn make_contest(&self, id: &str) {
-        let contest = r#"{"name":"Test","duration":"1:00:00","scoreboard_freeze_duration":"0:10:00"}"#;
-        assert_eq!(self.ask(Method::PUT, &format!("/api/contests/{id}"), contest).await.status, 201);
+        let contest =
+            r#"{"name":"Test","duration":"1:00:00","scoreboard_freeze_duration":"0:10:00"}"#;
+        assert_eq!(
+            self.ask(Method::PUT, &format!("/api/contests/{id}"), contest)
+                .await
+                .status,
+            201
+        );
         let lines = [
             r#"{"type":"state","id":null,"data":{"started":"2026-01-01T00:00:00Z"}}"#.to_owned(),
             object("problems", "A", &[("label", "A")]),
@@ -179,18 +220,42 @@ impl TestServer {
 
     /// Posts lines that must all be taken.
     pub(crate) async fn post(&self, contest: &str, lines: &[String]) -> Value {
-        let answer = self.ask(Method::POST, &format!("/api/contests/{contest}/events"), lines.join("\n")).await;
+        let answer = self
+            .ask(
+                Method::POST,
+                &format!("/api/contests/{contest}/events"),
+                lines.join("\n"),
+            )
+            .await;
         let said = answer.json();
-        assert_eq!((answer.status.as_u16(), &said["errors"]), (200, &Value::Array(vec![])), "{said}");
+        assert_eq!(
+            (answer.status.as_u16(), &said["errors"]),
+            (200, &Value::Array(vec![])),
+            "{said}"
+        );
         said
     }
 
     /// Posts one judgement with all that it needs.
-    pub(crate) async fn judge(&self, contest: &str, id: &str, team: &str, problem: &str, verdict: &str, at: &str) -> Value {
+    pub(crate) async fn judge(
+        &self,
+        contest: &str,
+        id: &str,
+        team: &str,
+        problem: &str,
+        verdict: &str,
+        at: &str,
+    ) -> Value {
         let judgement = serde_json::json!({
             "id": id, "team_id": team, "problem_id": problem, "judgement_type_id": verdict, "contest_time": at,
         });
-        let answer = self.ask(Method::POST, &format!("/api/contests/{contest}/judgements"), judgement.to_string()).await;
+        let answer = self
+            .ask(
+                Method::POST,
+                &format!("/api/contests/{contest}/judgements"),
+                judgement.to_string(),
+            )
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.json());
         answer.json()
     }
@@ -207,8 +272,14 @@ impl TestServer {
     pub(crate) async fn metric(&self, name: &str) -> f64 {
         let text = self.ask(Method::GET, "/metrics", "").await.body;
         let text = String::from_utf8(text).expect("a text");
-        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name} is in\n{text}"));
-        line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a number")
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_else(|| panic!("{name} is in\n{text}"));
+        line.rsplit(' ')
+            .next()
+            .and_then(|value| value.parse().ok())
+            .expect("a number")
     }
 
     /// Runs a command of the program against this server.
@@ -232,7 +303,10 @@ impl Drop for TestServer {
 /// A client that keeps its connections.
 pub(crate) fn http() -> reqwest::Client {
     thread_local! {
-        static CLIENT: reqwest::Client = reqwest::Client::builder().build().expect("a client");
+        static CLIENT: reqwest::Client = {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            reqwest::Client::builder().build().expect("a client")
+        };
     }
     CLIENT.with(Clone::clone)
 }
@@ -254,10 +328,15 @@ pub(crate) fn team(id: &str) -> String {
 
 /// The folder of real contests, if it is here; a notice if it is not.
 pub(crate) fn data() -> Option<PathBuf> {
-    let folder = std::env::var_os("RANKCAST_DATA_PACKS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
+    let folder = std::env::var_os("RANKCAST_DATA_PACKS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
+        PathBuf::from,
+    );
     if !folder.is_dir() {
-        eprintln!("skipped: the folder of real contests is not here ({})", folder.display());
+        eprintln!(
+            "skipped: the folder of real contests is not here ({})",
+            folder.display()
+        );
         return None;
     }
     Some(folder)

@@ -88,7 +88,13 @@ impl Drop for Viewer {
     }
 }
 
-async fn run(bases: Vec<String>, live: String, board: String, habits: Habits, seen: Arc<Mutex<Seen>>) {
+async fn run(
+    bases: Vec<String>,
+    live: String,
+    board: String,
+    habits: Habits,
+    seen: Arc<Mutex<Seen>>,
+) {
     for turn in 0.. {
         let base = &bases[turn % bases.len()];
         connection(base, &live, &board, &habits, &seen).await;
@@ -103,11 +109,19 @@ async fn run(bases: Vec<String>, live: String, board: String, habits: Habits, se
 async fn connection(base: &str, live: &str, board: &str, habits: &Habits, seen: &Arc<Mutex<Seen>>) {
     let position = {
         let seen = seen.lock().expect("no panic under the lock");
-        seen.window.as_ref().map(|window| format!("&since={}-{}", seen.epoch, window.version()))
+        seen.window
+            .as_ref()
+            .map(|window| format!("&since={}-{}", seen.epoch, window.version()))
     };
-    let url = format!("{}{live}{}", base.replacen("http", "ws", 1), position.unwrap_or_default());
+    let url = format!(
+        "{}{live}{}",
+        base.replacen("http", "ws", 1),
+        position.unwrap_or_default()
+    );
     let config = WebSocketConfig::default().read_buffer_size(4096);
-    let Ok((mut socket, _)) = connect_async_with_config(url, Some(config), true).await else { return };
+    let Ok((mut socket, _)) = connect_async_with_config(url, Some(config), true).await else {
+        return;
+    };
     let mut count = 0;
     // Deltas that came while a whole board was being fetched are kept by the socket itself: we fetch before reading on.
     while let Some(Ok(message)) = socket.next().await {
@@ -117,14 +131,20 @@ async fn connection(base: &str, live: &str, board: &str, habits: &Habits, seen: 
                 let reload = take(&message, seen);
                 if let Some((min, after)) = reload {
                     tokio::time::sleep(after).await;
-                    let Ok(answer) = http().get(format!("{base}{board}&min={min}")).send().await else { return };
-                    let Ok(bytes) = answer.bytes().await else { return };
+                    let Ok(answer) = http().get(format!("{base}{board}&min={min}")).send().await
+                    else {
+                        return;
+                    };
+                    let Ok(bytes) = answer.bytes().await else {
+                        return;
+                    };
                     let snapshot: Value = serde_json::from_slice(&bytes).expect("JSON");
                     take(&snapshot, seen);
                 }
             }
             Message::Close(frame) => {
-                seen.lock().expect("no panic under the lock").closed = frame.map(|frame| frame.code.into());
+                seen.lock().expect("no panic under the lock").closed =
+                    frame.map(|frame| frame.code.into());
             }
             _ => {}
         }
@@ -155,7 +175,9 @@ fn take(message: &Value, seen: &Arc<Mutex<Seen>>) -> Option<(String, Duration)> 
             let delta: Delta = delta.into();
             seen.deltas += 1;
             match &mut seen.window {
-                None => seen.faults.push(format!("a delta before a window: {message}")),
+                None => seen
+                    .faults
+                    .push(format!("a delta before a window: {message}")),
                 Some(window) => {
                     if let Err(gap) = window.apply(&delta) {
                         seen.faults.push(gap.to_string());

@@ -1,0 +1,168 @@
+//! Rows: what a team has in a view, from the results of its problems.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{Contest, Member, Standing};
+use crate::{
+    board::{Cell, Cells, Entry, Id, Label, Values},
+    contest::{decimal, judging::Side, settings::Scoring},
+};
+
+impl Contest {
+    /// A team's row in a view; `None` if it has none. With `cells` only those are looked at, the others are as in `old`.
+    pub(super) fn entry(
+        &self,
+        side: Side,
+        team: &Id,
+        old: Option<&Entry>,
+        cells: Option<&BTreeSet<Id>>,
+    ) -> Option<Arc<Entry>> {
+        let member = self.members.get(team)?;
+        let standing = member.standing.filter(|standing| standing.shown_to(side))?;
+        let shown = self.shows_problems(side);
+        let mut all = Cells::new();
+        match (old, cells) {
+            _ if !shown => {}
+            (Some(old), Some(cells)) => {
+                all.clone_from(&old.cells);
+                for problem in cells {
+                    match self.cell(side, standing, team, problem, member) {
+                        Some(cell) => all.insert(problem.clone(), cell),
+                        None => all.remove(problem),
+                    };
+                }
+            }
+            _ => {
+                for problem in member.units.keys() {
+                    if let Some(cell) = self.cell(side, standing, team, problem, member) {
+                        all.insert(problem.clone(), cell);
+                    }
+                }
+            }
+        }
+        let values = self.values(side, team, standing, member, shown);
+        let label = self.label(team, standing);
+        let label = match old {
+            Some(old) if *old.label == label => old.label.clone(),
+            _ => Arc::new(label),
+        };
+        Some(Arc::new(Entry {
+            id: team.clone(),
+            values,
+            label,
+            cells: all,
+        }))
+    }
+
+    pub(super) fn label(&self, team: &Id, standing: Standing) -> Label {
+        match self.teams.get(team) {
+            None => Label {
+                name: team.clone(),
+                official: standing.official,
+                ..Label::default()
+            },
+            Some(team) => Label {
+                name: team.name.as_str().into(),
+                organization: team
+                    .organization
+                    .as_ref()
+                    .and_then(|id| self.organizations.get(id))
+                    .map(|organization| organization.name.as_str().into()),
+                groups: team
+                    .groups
+                    .iter()
+                    .filter(|id| self.groups.contains_key(*id))
+                    .cloned()
+                    .collect(),
+                official: standing.official,
+                hidden: standing.hidden,
+            },
+        }
+    }
+
+    pub(super) fn cell(
+        &self,
+        side: Side,
+        standing: Standing,
+        team: &Id,
+        problem: &Id,
+        member: &Member,
+    ) -> Option<Cell> {
+        let unit = member
+            .units
+            .get(problem)
+            .filter(|_| self.problems.contains_key(problem))?;
+        if let Some(tally) = unit.icpc(side) {
+            let solved = tally.solved_at();
+            let (tries, pending) = (tally.wrong() + u32::from(solved.is_some()), tally.pending());
+            let first = standing.races()
+                && self
+                    .races
+                    .get(&(standing.section, problem.clone()))
+                    .is_some_and(|running| running[side].first.as_ref() == Some(team));
+            let time = solved.map(|time| self.rules.in_unit(time));
+            (tries + pending > 0).then_some(Cell {
+                tries,
+                pending,
+                time,
+                first,
+                score: None,
+            })
+        } else {
+            let tally = unit.ioi(side)?;
+            let (tries, pending) = (tally.judged(), tally.pending());
+            let score = tally
+                .best()
+                .map(|score| decimal::at_scale(score, self.scales[side]));
+            (tries + pending > 0).then_some(Cell {
+                tries,
+                pending,
+                score,
+                ..Cell::default()
+            })
+        }
+    }
+
+    pub(super) fn values(
+        &self,
+        side: Side,
+        team: &Id,
+        standing: Standing,
+        member: &Member,
+        shown: bool,
+    ) -> Values {
+        let section = self.rules.has_sections(side).then_some(standing.section);
+        let units = member
+            .units
+            .iter()
+            .filter(|(problem, _)| shown && self.problems.contains_key(*problem));
+        let numbers: Vec<i64> = match self.rules.scoring {
+            Scoring::Icpc => {
+                let solved: Vec<(i64, u32)> = units
+                    .filter_map(|(_, unit)| unit.icpc(side))
+                    .filter_map(|tally| Some((tally.solved_at()?, tally.wrong())))
+                    .collect();
+                let adjustment = self
+                    .adjusted
+                    .get(team)
+                    .filter(|_| shown)
+                    .copied()
+                    .unwrap_or(0);
+                let last = solved.iter().map(|(time, _)| *time).max().unwrap_or(0);
+                vec![
+                    solved.len() as i64,
+                    self.rules.penalty_of(solved.into_iter(), adjustment),
+                    self.rules.in_unit(last),
+                ]
+            }
+            Scoring::Ioi => {
+                // Ten thousand problems of the largest score would not fit.
+                let total = units
+                    .filter_map(|(_, unit)| unit.ioi(side)?.best())
+                    .fold(0_i64, i64::saturating_add);
+                vec![decimal::at_scale(total, self.scales[side])]
+            }
+        };
+        section.into_iter().chain(numbers).collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! The state of a followed contest: its fold, and the views on it. One task writes it; viewers and requests take short looks.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+
+use super::{Snapshot, clock::CLOCK_SOURCE, view::View};
+use crate::{
+    contest::{self, Both, Contest, Event, Kind, Side, clock, event::Object},
+    protocol::{
+        Limit,
+        message::{FeedState, State, StoreState},
+    },
+    store::{Record, Stored},
+};
+
+/// What viewers and requests read, and the contest's task alone writes.
+pub struct Core {
+    /// The fold up to what was read.
+    pub fold: Contest,
+    /// The epoch of the log with the revision of the fold: versions mean the same to all who agree on it.
+    pub epoch: String,
+    pub(super) views: Both<View>,
+    /// The contest is gone.
+    pub deleted: bool,
+    /// Events that could not be read, by sequence number: another version of the program wrote them.
+    pub unreadable: BTreeMap<u64, String>,
+    pub(super) store: StoreState,
+}
+
+impl Core {
+    /// Nothing read yet.
+    pub(super) fn new(id: &str) -> Self {
+        Self {
+            fold: Contest::new(id),
+            epoch: String::new(),
+            views: Both::from_fn(View::new),
+            deleted: false,
+            unreadable: BTreeMap::new(),
+            store: StoreState::Live,
+        }
+    }
+
+    /// Phase, clock and freshness, now.
+    pub fn state(&self, side: Side) -> State {
+        let status = self.fold.status(side);
+        State {
+            name: status
+                .formal_name
+                .or(Some(status.name))
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| self.fold.id().to_owned()),
+            phase: status.phase,
+            start_time: status.start.map(clock::format_instant),
+            duration_ms: status.duration,
+            freeze_ms: status.freeze,
+            countdown_pause_ms: status.countdown_pause,
+            now: clock::format_instant(Timestamp::now().as_millisecond()),
+            store: self.store,
+            feed: FeedState::None,
+            feed_since: None,
+        }
+    }
+
+    /// The window as it is now, encoded once a version.
+    pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
+        let state = self.state(side);
+        self.views[side].snapshot(&self.fold, &self.epoch, limit, || state)
+    }
+}
+
+/// Folds one event of a log.
+pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Both<contest::Change>, String> {
+    let event = read(&stored.record)?;
+    let from_clock =
+        stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));
+    Ok(contest.fold(stored.sequence, &event, from_clock))
+}
+
+fn read(record: &Record) -> Result<Event, String> {
+    if Kind::of(&record.kind) == Kind::Other {
+        return Ok(Event::Other);
+    }
+    let data = serde_json::from_str(record.data.get()).map_err(|error| error.to_string())?;
+    Event::read(&record.kind, record.id.as_deref(), &data).map_err(|error| error.to_string())
+}
