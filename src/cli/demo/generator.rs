@@ -235,7 +235,12 @@ fn events(random: &mut StdRng, teams: usize, problems: usize) -> Vec<(i64, Strin
     let mut at = PACE_MS;
     let mut number = 0;
     while at + JUDGING_MS < DURATION_MS {
-        let team = random.random_range(0..teams);
+        // Somebody who has something left to solve; in a contest of few teams there may be nobody.
+        let mut team = random.random_range(0..teams);
+        let busy = (0..teams)
+            .map(|step| (team + step) % teams)
+            .find(|team| solved[*team].contains(&false));
+        team = busy.unwrap_or(team);
         // What looks easiest among what is left, give or take.
         let choice = (0..problems)
             .filter(|problem| !solved[team][*problem])
