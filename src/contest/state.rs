@@ -1,7 +1,7 @@
 //! The state of a contest: the fold of its events.
 //!
-//! [`place`] finds where each submission counts, [`settle`] brings races, statistics and boards up to date, [`rows`] makes the
-//! entries; [`aside`] tells what counts for nothing.
+//! `place` finds where each submission counts, `settle` brings races, statistics and boards up to date, `rows` makes the
+//! entries; `aside` tells what counts for nothing.
 
 mod aside;
 mod place;

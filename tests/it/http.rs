@@ -1,19 +1,5 @@
 //! The HTTP edge over real sockets: what is taken, what is refused and how, and that nothing else happens.
 
-/// Runs each case on both stores.
-macro_rules! both {
-    ($($case:ident)*) => {
-        mod embedded {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::embedded()).await; })*
-        }
-        mod redis {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::redis()).await; })*
-        }
-    };
-}
-
 mod clics;
 mod contests;
 mod events;

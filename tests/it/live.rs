@@ -573,19 +573,6 @@ async fn a_board_is_the_same_until_it_changes(home: Home) {
     );
 }
 
-macro_rules! both {
-    ($($case:ident)*) => {
-        mod embedded {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::embedded()).await; })*
-        }
-        mod redis {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::redis()).await; })*
-        }
-    };
-}
-
 both! {
     a_viewer_gets_the_board_and_then_every_change
     what_the_jury_alone_sees_moves_no_public_version

@@ -103,19 +103,6 @@ async fn feeds_of_other_kinds_load_whole(home: Home) {
     }
 }
 
-macro_rules! both {
-    ($($case:ident)*) => {
-        mod embedded {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::embedded()).await; })*
-        }
-        mod redis {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::redis()).await; })*
-        }
-    };
-}
-
 both! {
     every_pack_with_expected_results_matches
     feeds_of_other_kinds_load_whole

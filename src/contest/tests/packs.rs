@@ -13,7 +13,7 @@ use crate::contest::{Notification, Side};
 
 /// The folder of a pack; `None`, and a notice, where it is missing.
 fn pack(name: &str) -> Option<PathBuf> {
-    let data = std::env::var_os("RANKCAST_DATA").map_or_else(
+    let data = std::env::var_os("RANKCAST_DATA_PACKS").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
         PathBuf::from,
     );
@@ -21,7 +21,7 @@ fn pack(name: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: no pack {name} (RANKCAST_DATA names the folder of the packs)");
+    println!("skipped: no pack {name} (RANKCAST_DATA_PACKS names the folder of the packs)");
     None
 }
 

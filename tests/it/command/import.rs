@@ -226,19 +226,6 @@ async fn a_wrong_key_is_said_with_where_to_give_the_right_one(home: Home) {
     assert_eq!(server.ask(Method::GET, CONTEST, "").await.status, 404);
 }
 
-macro_rules! both {
-    ($($case:ident)*) => {
-        mod embedded {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::embedded()).await; })*
-        }
-        mod redis {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $case() { super::$case(super::Home::redis()).await; })*
-        }
-    };
-}
-
 both! {
     a_directory_and_a_file_are_imported_with_the_rounding_that_is_asked_for
     bad_lines_are_told_by_their_numbers_in_the_file
