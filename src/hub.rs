@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::broadcast::error::RecvError;
+use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::core::Core;
@@ -104,18 +104,15 @@ impl Hub {
         Ok(fresh)
     }
 
-    /// Appends events to a contest, and lets its viewers know. Goes on if the caller does not wait for its end.
-    pub async fn append(&self, id: &str, batch: Vec<Append>) -> Result<Appended, StoreError> {
+    /// Appends events to a contest, and lets its viewers know. It goes on whether the caller waits for its end or not.
+    pub fn append(&self, id: &str, batch: Vec<Append>) -> Appending {
         let (live, store, id) = (self.known(id), self.store.clone(), id.to_owned());
-        let appending = self.tasks.spawn(async move {
+        Appending(self.tasks.spawn(async move {
             match live {
                 Some(live) => live.append(&batch).await,
                 None => store.append(&id, &batch).await,
             }
-        });
-        appending
-            .await
-            .unwrap_or_else(|error| Err(StoreError::Away(error.to_string())))
+        }))
     }
 
     /// Forgets a contest; its viewers are told. Answers false if it was not there.
@@ -201,6 +198,19 @@ impl Hub {
                 }
             }
         }
+    }
+}
+
+/// A batch on its way into the log.
+#[derive(Debug)]
+pub struct Appending(JoinHandle<Result<Appended, StoreError>>);
+
+impl Appending {
+    /// Waits until the batch is in the log, or is refused.
+    pub async fn ended(self) -> Result<Appended, StoreError> {
+        self.0
+            .await
+            .unwrap_or_else(|error| Err(StoreError::Away(error.to_string())))
     }
 }
 

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How many events are read from the store in one piece.
-const READ_MAX: usize = 1000;
+pub(super) const READ_MAX: usize = 1000;
 
 /// How many events are folded before others may look: about 1 ms.
 const FOLD_CHUNK: usize = 64;
@@ -183,8 +183,17 @@ impl Live {
         }
     }
 
+    /// Somebody was elsewhere at a position that this server may not have reached yet: then it reads on, and waits until that is
+    /// folded, or `longest` is over.
+    pub async fn reach(&self, side: Side, position: &Position, longest: Duration) {
+        let here = self.position(side);
+        if here.epoch == position.epoch && here.version < position.version {
+            self.pull(longest).await;
+        }
+    }
+
     /// Reads the log once more, and waits until that is folded, or `longest` is over.
-    pub async fn pull(&self, longest: Duration) {
+    async fn pull(&self, longest: Duration) {
         if let Ok(tips) = self.store.tips(std::slice::from_ref(&self.id)).await
             && let Some(Some(tip)) = tips.into_iter().next()
         {

@@ -43,23 +43,7 @@ impl Core {
 
     /// Phase, clock and freshness, now.
     pub fn state(&self, side: Side) -> State {
-        let status = self.fold.status(side);
-        State {
-            name: status
-                .formal_name
-                .or(Some(status.name))
-                .filter(|name| !name.is_empty())
-                .unwrap_or_else(|| self.fold.id().to_owned()),
-            phase: status.phase,
-            start_time: status.start.map(clock::format_instant),
-            duration_ms: status.duration,
-            freeze_ms: status.freeze,
-            countdown_pause_ms: status.countdown_pause,
-            now: clock::format_instant(Timestamp::now().as_millisecond()),
-            store: self.store,
-            feed: FeedState::None,
-            feed_since: None,
-        }
+        state(&self.fold, self.store, side)
     }
 
     /// The rows of the CLICS scoreboard, made once a version.
@@ -69,8 +53,28 @@ impl Core {
 
     /// The window as it is now, encoded once a version.
     pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
-        let state = self.state(side);
-        self.views[side].snapshot(&self.fold, &self.epoch, limit, || state)
+        let (fold, store) = (&self.fold, self.store);
+        self.views[side].snapshot(fold, &self.epoch, limit, || state(fold, store, side))
+    }
+}
+
+fn state(fold: &Contest, store: StoreState, side: Side) -> State {
+    let status = fold.status(side);
+    State {
+        name: status
+            .formal_name
+            .or(Some(status.name))
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| fold.id().to_owned()),
+        phase: status.phase,
+        start_time: status.start.map(clock::format_instant),
+        duration_ms: status.duration,
+        freeze_ms: status.freeze,
+        countdown_pause_ms: status.countdown_pause,
+        now: clock::format_instant(Timestamp::now().as_millisecond()),
+        store,
+        feed: FeedState::None,
+        feed_since: None,
     }
 }
 

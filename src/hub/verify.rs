@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Hub,
-    contest::Live,
+    contest::{Live, READ_MAX},
     core::{Core, fold},
 };
 use crate::{
@@ -20,9 +20,6 @@ pub const DIFFERENCES_MAX: usize = 20;
 
 /// How often the fold tries to meet a log that moves on.
 const MEETINGS_MAX: usize = 50;
-
-/// How many events are read in one piece.
-const READ_MAX: usize = 1000;
 
 /// How long the projection may lag behind before a difference counts.
 const PROJECTION_PATIENCE: Duration = Duration::from_secs(2);

@@ -44,6 +44,21 @@ pub(super) fn side_of(view: Option<&str>) -> Result<Side, Problem> {
     }
 }
 
+/// The limit that was asked for; all rows if none was.
+pub(super) fn limit_of(limit: Option<&str>) -> Result<Limit, Problem> {
+    limit
+        .map_or(Ok(Limit::All), str::parse)
+        .map_err(|error: String| Problem::bad_request(format!("limit: {error}")))
+}
+
+/// The position in the parameter of that name, if it is there.
+pub(super) fn position_of(name: &str, position: Option<&str>) -> Result<Option<Position>, Problem> {
+    position
+        .map(str::parse)
+        .transpose()
+        .map_err(|error: String| Problem::bad_request(format!("{name}: {error}")))
+}
+
 #[derive(Deserialize)]
 struct Ask {
     view: Option<String>,
@@ -61,24 +76,12 @@ async fn board(
 ) -> Result<Response, Problem> {
     let Query(ask) = query?;
     let side = side_of(ask.view.as_deref())?;
-    let limit = ask
-        .limit
-        .as_deref()
-        .map_or(Ok(Limit::All), str::parse)
-        .map_err(|error: String| Problem::bad_request(format!("limit: {error}")))?;
-    let min: Option<Position> = ask
-        .min
-        .as_deref()
-        .map(str::parse)
-        .transpose()
-        .map_err(|error: String| Problem::bad_request(format!("min: {error}")))?;
+    let limit = limit_of(ask.limit.as_deref())?;
+    let min = position_of("min", ask.min.as_deref())?;
     app.keys.view(&headers, side)?;
     let live = app.contest(&id).await?;
     if let Some(min) = min {
-        let here = live.position(side);
-        if here.epoch == min.epoch && here.version < min.version {
-            live.pull(MIN_PATIENCE).await;
-        }
+        live.reach(side, &min, MIN_PATIENCE).await;
     }
     let snapshot = live.snapshot(side, limit);
     answer(snapshot, &headers, side).await

@@ -14,7 +14,6 @@ use axum::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tokio::task::JoinHandle;
 
 use super::{
     ContestId, Shared,
@@ -23,8 +22,8 @@ use super::{
 };
 use crate::{
     contest::{Kind, Notification, clics},
-    hub::{Live, clock::CLOCK_SOURCE},
-    store::{APPEND_MAX, Append, Appended, Outcome, StoreError, Tip},
+    hub::{Appending, Live, clock::CLOCK_SOURCE},
+    store::{APPEND_MAX, Append, Outcome, Tip},
 };
 
 /// The most bad lines that an answer lists; it counts all of them.
@@ -102,7 +101,7 @@ async fn put_contest(
     let batch = contest_events(&body?)?;
     let fresh = app.hub.store().create(&id).await?;
     if !batch.is_empty() {
-        let appended = app.hub.append(&id, batch).await?;
+        let appended = app.hub.append(&id, batch).ended().await?;
         let live = app.contest(&id).await?;
         live.wait_for(&appended.tip, FOLD_PATIENCE).await;
     }
@@ -327,7 +326,7 @@ fn append(notification: Notification, source: &str) -> Append {
 }
 
 /// A batch that is being appended, with the line of each event.
-type Sent = (JoinHandle<Result<Appended, StoreError>>, Vec<usize>);
+type Sent = (Appending, Vec<usize>);
 
 /// A body on its way into the log, in batches.
 struct Posting<'a> {
@@ -393,9 +392,7 @@ impl<'a> Posting<'a> {
                 std::mem::take(&mut self.lines),
             );
             metrics::counter!("rankcast_events_posted_total").increment(batch.len() as u64);
-            let (app, id) = (self.app.clone(), self.live.id().to_owned());
-            let appending = tokio::spawn(async move { app.hub.append(&id, batch).await });
-            self.sent = Some((appending, lines));
+            self.sent = Some((self.app.hub.append(self.live.id(), batch), lines));
         }
         Ok(())
     }
@@ -405,9 +402,7 @@ impl<'a> Posting<'a> {
         let Some((appending, lines)) = self.sent.take() else {
             return Ok(());
         };
-        let appended = appending
-            .await
-            .map_err(|error| StoreError::Away(error.to_string()))??;
+        let appended = appending.ended().await?;
         // A line is new if any of its events is.
         let mut outcomes = appended.outcomes.iter().zip(&lines).peekable();
         while let Some((outcome, line)) = outcomes.next() {

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ContestId, Shared,
     auth::{self, Admin},
-    boards::{MIN_PATIENCE, side_of},
+    boards::{MIN_PATIENCE, limit_of, position_of, side_of},
     problem::Problem,
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
         Next, Viewer,
         viewer::{FOLLOW_MAX, Request as Watch},
     },
-    protocol::{Close, Frame, Limit, Message, Position},
+    protocol::{Close, Frame, Message},
 };
 
 /// How often a quiet connection is pinged, and told the state: proxies cut sockets that are idle for 60 s.
@@ -127,21 +127,13 @@ struct Seat {
 
 async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<Seat, Problem> {
     let side = side_of(ask.view.as_deref())?;
-    let limit: Limit = ask
-        .limit
-        .as_deref()
-        .map_or(Ok(Limit::All), str::parse)
-        .map_err(|error: String| Problem::bad_request(format!("limit: {error}")))?;
+    let limit = limit_of(ask.limit.as_deref())?;
     // The id of the last event that a browser saw beats what its page was opened with.
     let since = headers
         .get("last-event-id")
         .and_then(|id| id.to_str().ok().map(str::to_owned))
         .or(ask.since);
-    let since: Option<Position> = since
-        .filter(|since| !since.is_empty())
-        .map(|since| since.parse())
-        .transpose()
-        .map_err(|error: String| Problem::bad_request(format!("since: {error}")))?;
+    let since = position_of("since", since.as_deref().filter(|since| !since.is_empty()))?;
     let follow: Vec<_> = ask
         .follow
         .iter()
@@ -167,10 +159,7 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
     }
     let live = app.contest(id).await?;
     if let Some(since) = &since {
-        let here = live.position(side);
-        if here.epoch == since.epoch && here.version < since.version {
-            live.pull(MIN_PATIENCE).await;
-        }
+        live.reach(side, since, MIN_PATIENCE).await;
     }
     let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
         Problem::new(
