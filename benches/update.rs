@@ -8,7 +8,7 @@ use divan::{Bencher, black_box as bb};
 use rankcast::{
     board::{Board, Column, Entry, Id, Key, Shape, Values},
     contest::{Contest, Event, Notification, Side},
-    hub::lane::Lane,
+    hub::lane::{Flushed, Lane},
     protocol::Limit,
 };
 
@@ -81,7 +81,11 @@ fn update(contest: &mut Contest, lane: &mut Lane, event: &Event) -> Option<usize
     if let Some(step) = &change[Side::Public].step {
         lane.absorb(board, step);
     }
-    lane.flush(board, "epoch")
+    match lane.flush(board, "epoch") {
+        Flushed::Nothing => None,
+        Flushed::Frame(frame, _) => Some(frame.json().len()),
+        Flushed::TooLarge(bytes) => Some(bytes),
+    }
 }
 
 /// An update of the busy team, early and late: the cost must not grow with what the team or the contest has behind it.

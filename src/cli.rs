@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod demo;
+pub mod doctor;
 pub mod import;
 pub mod serve;
 pub mod verify;
@@ -30,6 +31,8 @@ pub enum Command {
     Import(import::Import),
     /// Fold a contest again and compare it with what is served, or with a file of expected results
     Verify(verify::Verify),
+    /// Compute what so many viewers need: servers, network, Redis
+    Doctor(doctor::Doctor),
 }
 
 /// Which server to talk to.
@@ -60,6 +63,7 @@ impl Cli {
             Command::Demo(demo) => demo.run().await,
             Command::Import(import) => import.run().await,
             Command::Verify(verify) => verify.run().await,
+            Command::Doctor(doctor) => doctor.run(),
         }
     }
 }

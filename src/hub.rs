@@ -1,14 +1,18 @@
 //! The hub: turns every change of a log into frames for those who watch.
 //!
 //! One task a contest ([`contest`]) tails its log and folds it; each view and limit that is watched has a [`lane`] of
-//! frames, encoded once; a [`viewer`] is a cursor on a lane, without a queue. The hub knows nothing of sockets.
+//! frames, encoded once; a [`viewer`] is a cursor on a lane, without a queue. What a lane has to say at one moment is an
+//! [`edition`]; a [`sweep`] writes it to every [`socket`], and those who wait for each message by themselves are woken.
 
 pub mod clock;
 pub mod contest;
 pub mod core;
+pub mod edition;
 pub mod lane;
 pub mod projector;
 pub mod snapshot;
+pub mod socket;
+pub mod sweep;
 pub mod verify;
 pub mod view;
 pub mod viewer;
@@ -25,7 +29,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::core::Core;
 pub use contest::Live;
 pub use snapshot::Snapshot;
-pub use viewer::{Next, Viewer};
+pub use socket::Socket;
+pub use sweep::Sweep;
+pub use viewer::{Next, Viewer, Watching};
 
 use crate::store::{Append, Appended, SharedStore, StoreError};
 
@@ -44,6 +50,7 @@ pub struct Hub {
     /// A contest is here from the first time somebody asks for it until it is deleted.
     contests: Mutex<HashMap<String, Arc<Live>>>,
     tick: Duration,
+    sweep: Arc<Sweep>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -56,12 +63,18 @@ impl Hub {
             store,
             contests: Mutex::new(HashMap::new()),
             tick,
+            sweep: Sweep::start(),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         });
         hub.tasks.spawn(hub.clone().listen());
         hub.tasks.spawn(hub.clone().poll());
         hub
+    }
+
+    /// Who writes to viewers' sockets.
+    pub fn sweep(&self) -> &Arc<Sweep> {
+        &self.sweep
     }
 
     /// The store below.
@@ -88,7 +101,7 @@ impl Hub {
         let fresh = {
             let mut contests = lock(&self.contests);
             contests.get(id).cloned().unwrap_or_else(|| {
-                let live = Live::new(id, self.store.clone(), self.tick);
+                let live = Live::new(id, self.store.clone(), self.tick, &self.sweep);
                 contests.insert(id.to_owned(), live.clone());
                 let (hub, task) = (self.clone(), live.clone());
                 self.tasks.spawn(async move {
@@ -136,6 +149,8 @@ impl Hub {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+        let sweep = self.sweep.clone();
+        let _ = tokio::task::spawn_blocking(move || sweep.stop()).await;
         for live in self.followed() {
             live.finish_projection(POLL).await;
         }

@@ -19,6 +19,7 @@ use crate::{
     web::{
         self, App, Limits,
         auth::{Keys, new_secret},
+        pace::Pace,
     },
 };
 
@@ -95,6 +96,7 @@ impl Server {
             viewers: Arc::new(Semaphore::new(
                 options.limits.viewers.min(Semaphore::MAX_PERMITS),
             )),
+            pace: Pace::new(options.limits.joins),
             limits: options.limits,
             metrics: recorder(),
             stop: CancellationToken::new(),
@@ -124,9 +126,12 @@ impl Server {
                 tracing::debug!(%error, "nodelay");
             }
         });
-        let stopping = stop.clone();
+        let (stopping, sweep) = (stop.clone(), app.hub.sweep().clone());
         let serving = axum::serve(listener, web::router(app.clone()))
-            .with_graceful_shutdown(async move { stopping.cancelled().await })
+            .with_graceful_shutdown(async move {
+                stopping.cancelled().await;
+                sweep.farewell();
+            })
             .into_future();
         let drained = async {
             stop.cancelled().await;

@@ -9,8 +9,10 @@ pub mod clics;
 pub mod judge;
 pub mod live;
 pub mod ops;
+pub mod pace;
 pub mod pages;
 pub mod problem;
+pub mod websocket;
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +28,7 @@ use tower_http::{
     catch_panic::CatchPanicLayer, set_header::SetResponseHeaderLayer, trace::TraceLayer,
 };
 
-use self::auth::Keys;
+use self::{auth::Keys, pace::Pace};
 use crate::{
     contest::is_id,
     hub::{Hub, Live},
@@ -41,8 +43,10 @@ pub struct Limits {
     pub body: usize,
     /// Live connections.
     pub viewers: usize,
-    /// How long a viewer's socket may take for one write.
+    /// How long a viewer's socket may take nothing of what is written to it.
     pub write: Duration,
+    /// Live connections that are let in a second. Nothing else waits for them.
+    pub joins: u32,
 }
 
 impl Default for Limits {
@@ -51,6 +55,7 @@ impl Default for Limits {
             body: 16 * 1024 * 1024,
             viewers: 50_000,
             write: Duration::from_secs(20),
+            joins: 2_000,
         }
     }
 }
@@ -67,6 +72,8 @@ pub struct App {
     pub metrics: PrometheusHandle,
     /// A permit for each live connection.
     pub viewers: Arc<Semaphore>,
+    /// The pace at which they are let in.
+    pub pace: Pace,
     /// Cancelled when the server is to stop: viewers are told, and leave.
     pub stop: CancellationToken,
     /// The live connections, to wait for.

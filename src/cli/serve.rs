@@ -58,7 +58,10 @@ pub struct LimitArgs {
     /// The shortest time between two frames of a board, in ms; 0: every change has a frame of its own
     #[arg(long, env = "RANKCAST_TICK", default_value_t = TICK.as_millis() as u64, value_name = "MS")]
     pub tick: u64,
-    /// How long a viewer's socket may take for one write, in seconds, before it is closed as too slow
+    /// How many live connections are let in a second; after a failure of the Wi-Fi all come back at once
+    #[arg(long, env = "RANKCAST_JOIN_RATE", default_value_t = Limits::default().joins, value_name = "N")]
+    pub join_rate: u32,
+    /// How long a viewer's socket may take nothing of what is written to it, in seconds, before it is closed as too slow
     #[arg(long, env = "RANKCAST_WRITE_TIMEOUT", default_value_t = Limits::default().write.as_secs(), value_name = "S")]
     pub write_timeout: u64,
 }
@@ -70,6 +73,7 @@ impl LimitArgs {
             body: self.max_body,
             viewers: self.max_viewers,
             write: Duration::from_secs(self.write_timeout.max(1)),
+            joins: self.join_rate,
         }
     }
 }
@@ -96,6 +100,7 @@ impl Serve {
             limits: self.limits.limits(),
         })
         .await?;
+        raise_open_files(self.limits.max_viewers);
         if let AdminKey::Made(key) = server.admin_key() {
             tell_key(key, &self.data)?;
         }
@@ -105,6 +110,30 @@ impl Serve {
         std::io::stdout().flush()?;
         server.listen(listener).await?;
         Ok(Outcome::Good)
+    }
+}
+
+/// Files that a server needs besides one for each viewer: the store, requests under way, those who wait to be let in.
+const FILES_BESIDES_VIEWERS: u64 = 256;
+
+/// Each viewer is an open file, and systems allow 1,024 until somebody asks for more. What cannot be had is said now rather
+/// than when the last seat is asked for.
+pub fn raise_open_files(viewers: usize) {
+    let needed = viewers as u64 + FILES_BESIDES_VIEWERS;
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(open_files) => {
+            metrics::gauge!("rankcast_open_files_max").set(open_files as f64);
+            if open_files < needed {
+                tracing::warn!(
+                    open_files,
+                    needed,
+                    "fewer viewers than --max-viewers fit: raise the limit of open files (ulimit -Hn, LimitNOFILE=)"
+                );
+            } else {
+                tracing::info!(open_files, "limit of open files");
+            }
+        }
+        Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
     }
 }
 

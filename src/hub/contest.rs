@@ -20,7 +20,8 @@ use super::{
     core::{Core, fold},
     lock,
     projector::Projector,
-    viewer::Request,
+    sweep::{Audience, Sweep},
+    viewer::{Request, Watching},
 };
 use crate::{
     board::Id,
@@ -48,6 +49,8 @@ pub struct Live {
     core: Mutex<Core>,
     /// Something may have happened to the log.
     look: Notify,
+    /// Everybody has been written what was there, so that what came meanwhile may follow.
+    swept: Arc<Notify>,
     /// How far the log is folded; `None` until that is known for the first time.
     folded: watch::Sender<Option<Folded>>,
     viewers: AtomicI64,
@@ -69,13 +72,21 @@ struct Folded {
 }
 
 impl Live {
-    pub(super) fn new(id: &str, store: SharedStore, tick: Duration) -> Arc<Self> {
+    pub(super) fn new(
+        id: &str,
+        store: SharedStore,
+        tick: Duration,
+        sweep: &Arc<Sweep>,
+    ) -> Arc<Self> {
+        let swept = Arc::new(Notify::new());
+        let audience = || Audience::new(sweep.clone(), swept.clone());
         Arc::new(Self {
             id: id.to_owned(),
             projector: Projector::new(id, store.clone()),
             store,
-            core: Mutex::new(Core::new(id)),
+            core: Mutex::new(Core::new(id, audience)),
             look: Notify::new(),
+            swept,
             folded: watch::Sender::new(None),
             viewers: AtomicI64::new(0),
             reachable: AtomicBool::new(true),
@@ -127,14 +138,24 @@ impl Live {
         self.reachable.load(Ordering::Relaxed)
     }
 
-    /// Joins as a viewer.
-    pub fn watch(self: &Arc<Self>, request: Request) -> Viewer {
+    /// Joins as a viewer that waits for each message.
+    pub fn watch(self: &Arc<Self>, request: Request) -> Watching {
+        let viewer = Viewer::new(self.clone(), request);
         let wake = {
             let mut core = self.core();
             let core = &mut *core;
-            core.views[request.side].join(&core.fold, request.limit, !request.follow.is_empty())
+            core.views[viewer.side()].wake(&core.fold, viewer.limit(), viewer.follows())
         };
-        Viewer::new(self.clone(), request, wake)
+        Watching::new(viewer, wake)
+    }
+
+    /// Joins as a viewer that is written to, with those who watch the same.
+    pub fn attend(self: &Arc<Self>, request: Request) -> (Viewer, Arc<Audience>) {
+        let viewer = Viewer::new(self.clone(), request);
+        let mut core = self.core();
+        let core = &mut *core;
+        let audience = core.views[viewer.side()].audience(&core.fold, viewer.limit());
+        (viewer, audience)
     }
 
     /// How many viewers there are.
@@ -272,8 +293,8 @@ impl Live {
         core.store = state;
         for side in Side::ALL {
             core.views[side].state_changed();
-            core.views[side].flush(&core.fold, &core.epoch, Instant::now());
         }
+        core.flush(Instant::now());
     }
 
     /// Follows the log until the contest is deleted.
@@ -286,9 +307,13 @@ impl Live {
         let mut due: Option<Instant> = None;
         // When to look at the contest's clock, and how far the log was folded when that was decided.
         let mut clock: Option<(Instant, u64)> = None;
+        // The log may have moved; when it was read last: at most once a tick.
         let mut look = true;
+        let mut read: Option<Instant> = None;
         loop {
-            if look {
+            if look && read.is_none_or(|read| read + self.tick <= Instant::now()) {
+                look = false;
+                read = Some(Instant::now());
                 match self.read_on(&mut flushed, &mut due).await {
                     Ok(()) => retry = Duration::from_millis(50),
                     Err(StoreError::NoSuchContest(_)) => return self.gone(),
@@ -310,6 +335,7 @@ impl Live {
                         });
                         tokio::time::sleep(retry).await;
                         retry = (retry * 2).min(RETRY_MAX);
+                        look = true;
                         continue;
                     }
                 }
@@ -323,15 +349,22 @@ impl Live {
             {
                 clock = self.keep_clock().await.map(|at| (at, self.sequence()));
             }
-            let at = [due, clock.map(|(at, _)| at)].into_iter().flatten().min();
-            look = tokio::select! {
-                () = self.look.notified() => true,
-                () = self.projector.written() => {
-                    self.projector.flush(&self.core());
-                    false
+            let again = read.filter(|_| look).map(|read| read + self.tick);
+            let at = [due, again, clock.map(|(at, _)| at)]
+                .into_iter()
+                .flatten()
+                .min();
+            tokio::select! {
+                () = self.look.notified(), if !look => look = true,
+                () = self.swept.notified() => {
+                    if self.core().waits_for_sweep() {
+                        let next = flushed + self.tick;
+                        due = Some(due.map_or(next, |due| due.min(next)));
+                    }
                 }
-                () = async { tokio::time::sleep_until(at.unwrap_or_else(Instant::now)).await }, if at.is_some() => false,
-            };
+                () = self.projector.written() => self.projector.flush(&self.core()),
+                () = async { tokio::time::sleep_until(at.unwrap_or_else(Instant::now)).await }, if at.is_some() => {}
+            }
         }
     }
 
@@ -356,6 +389,7 @@ impl Live {
                 .clone()
                 .filter(|folded| folded.failed.is_none());
             let after = known.as_ref().map_or(0, |folded| folded.tip.sequence);
+            metrics::counter!("rankcast_store_reads_total").increment(1);
             let slice = self.store.read(&self.id, after, READ_MAX).await?;
             self.store_answers();
             let Some(known) = known else {
@@ -385,7 +419,10 @@ impl Live {
                 self.store.renew(&self.id, &known.tip.epoch).await?;
                 continue;
             }
-            let done = slice.events.is_empty();
+            let done = slice
+                .events
+                .last()
+                .is_none_or(|last| last.sequence >= slice.tip.sequence);
             for chunk in slice.events.chunks(FOLD_CHUNK) {
                 self.fold_chunk(chunk);
                 let tip = Tip {
@@ -483,6 +520,7 @@ impl Live {
             core.fold = fold_state;
             core.unreadable = unreadable;
             core.epoch = format!("{epoch}.{REVISION}");
+            core.history += 1;
             for side in Side::ALL {
                 core.views[side].restart(&core.fold);
                 core.views[side].state_changed();
@@ -500,10 +538,7 @@ impl Live {
         let now = Instant::now();
         let mut core = self.core();
         let core = &mut *core;
-        *due = Side::ALL
-            .into_iter()
-            .filter_map(|side| core.views[side].flush(&core.fold, &core.epoch, now))
-            .min();
+        *due = core.flush(now);
         *flushed = now;
         self.projector.flush(core);
     }
@@ -537,8 +572,8 @@ impl Live {
             *folded = Some(Folded { tip, failed });
         });
         for side in Side::ALL {
-            core.views[side].state_changed();
-            core.views[side].flush(&core.fold, &core.epoch, Instant::now());
+            core.views[side].end();
         }
+        core.flush(Instant::now());
     }
 }

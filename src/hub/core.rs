@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
-use super::{Snapshot, clock::CLOCK_SOURCE, view::View};
+use tokio::time::Instant;
+
+use super::{Snapshot, clock::CLOCK_SOURCE, sweep::Audience, view::View};
 use crate::{
     contest::{self, Both, Contest, Event, Kind, Side, clock, event::Object},
     protocol::{
@@ -20,6 +22,8 @@ pub struct Core {
     pub fold: Contest,
     /// The epoch of the log with the revision of the fold: versions mean the same to all who agree on it.
     pub epoch: String,
+    /// Counts the epochs that this server has seen, from 1; 0: nothing read yet.
+    pub history: u64,
     pub(super) views: Both<View>,
     /// The contest is gone.
     pub deleted: bool,
@@ -30,11 +34,12 @@ pub struct Core {
 
 impl Core {
     /// Nothing read yet.
-    pub(super) fn new(id: &str) -> Self {
+    pub(super) fn new(id: &str, audience: impl Fn() -> Arc<Audience>) -> Self {
         Self {
             fold: Contest::new(id),
             epoch: String::new(),
-            views: Both::from_fn(View::new),
+            history: 0,
+            views: Both::from_fn(|side| View::new(side, &audience)),
             deleted: false,
             unreadable: BTreeMap::new(),
             store: StoreState::Live,
@@ -44,6 +49,22 @@ impl Core {
     /// Phase, clock and freshness, now.
     pub fn state(&self, side: Side) -> State {
         state(&self.fold, self.store, side)
+    }
+
+    /// Makes editions of what waits, and has them written. Answers when to flush again, if something waits for a time.
+    pub(super) fn flush(&mut self, now: Instant) -> Option<Instant> {
+        let (fold, store) = (&self.fold, self.store);
+        let history = (self.history, self.epoch.as_str());
+        let flush = |side| {
+            let state = || state(fold, store, side);
+            self.views[side].flush(fold, history, now, state)
+        };
+        Side::ALL.into_iter().filter_map(flush).min()
+    }
+
+    /// Does something wait for a sweep to end?
+    pub(super) fn waits_for_sweep(&self) -> bool {
+        self.views.iter().any(|(_, view)| view.waits_for_sweep)
     }
 
     /// The rows of the CLICS scoreboard, made once a version.

@@ -1,7 +1,11 @@
 //! Lanes: the stream of frames shared by all viewers of one view and limit.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
+use super::edition::Seen;
 use crate::{
     board::{Board, Delta, Step},
     protocol::{Frame, Limit, Message, Position},
@@ -18,6 +22,12 @@ pub const FRAME_MAX: usize = 64 * 1024;
 /// How many changed rows a viewer that comes back is told one by one; after more the whole board is cheaper.
 pub const RESUME_ROWS_MAX: usize = 200;
 
+/// The largest merged delta, in bytes, before a reload is cheaper for both sides.
+pub const MERGED_MAX: usize = 64 * 1024;
+
+/// How many merged deltas to where the board is now are kept for others who come from the same version.
+const MERGED_KEPT: usize = 1024;
+
 /// The stream of one view and limit. Frames hang together: each starts at the version where the one before ended.
 #[derive(Debug)]
 pub struct Lane {
@@ -32,6 +42,13 @@ pub struct Lane {
     tied_moved: bool,
     /// No delta leads to here from an older version: it would be too large.
     whole_before: u64,
+    /// What was merged for viewers that lag or come back, by the version they come from: thousands may come from the same.
+    /// The first number is the board's version that they lead to.
+    merged: (u64, HashMap<u64, Arc<Frame>>),
+    /// What those who follow each frame have seen.
+    pub(super) told: Seen,
+    /// The next edition is for nobody who was there before: each needs the whole board.
+    pub(super) broken: bool,
 }
 
 /// How a viewer gets to where the lane is.
@@ -39,12 +56,21 @@ pub struct Lane {
 pub enum CatchUp {
     /// It is there.
     Nothing,
-    /// By the newest frame, which everybody gets.
+    /// By a delta to this version.
     Frame(Arc<Frame>, u64),
-    /// By a delta of its own.
-    Merged(Delta),
     /// Not by deltas: it needs the whole board.
     Whole,
+}
+
+/// What became of what waited.
+#[derive(Debug)]
+pub enum Flushed {
+    /// Nothing in this window changed.
+    Nothing,
+    /// A frame for everybody, and the version where the one before ended.
+    Frame(Arc<Frame>, u64),
+    /// A change too large for a frame, which would have had so many bytes.
+    TooLarge(usize),
 }
 
 impl Lane {
@@ -59,7 +85,20 @@ impl Lane {
             tied_beyond,
             tied_moved: false,
             whole_before: 0,
+            merged: (0, HashMap::new()),
+            told: Seen::default(),
+            broken: true,
         }
+    }
+
+    /// How many rows its viewers hold.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// The version of the newest frame.
+    pub fn head(&self) -> u64 {
+        self.head
     }
 
     /// Takes in a step, right after the board made it.
@@ -79,35 +118,39 @@ impl Lane {
         *self = Self::new(self.limit, board);
     }
 
-    /// Makes what waits into a frame. Answers its length in bytes; `None` if nothing in this window changed.
-    pub fn flush(&mut self, board: &Board, epoch: &str) -> Option<usize> {
-        let mut delta = self.pending.take()?;
+    /// Makes what waits into a frame.
+    pub fn flush(&mut self, board: &Board, epoch: &str) -> Flushed {
+        let Some(mut delta) = self.pending.take() else {
+            return Flushed::Nothing;
+        };
         let tied_beyond = board.tied_beyond(self.limit.rows());
         if std::mem::take(&mut self.tied_moved) || tied_beyond != self.tied_beyond {
             delta.tied_beyond = Some(tied_beyond);
             self.tied_beyond = tied_beyond;
         }
         if delta.is_empty() {
-            return None;
+            return Flushed::Nothing;
         }
         delta.version = board.version();
         self.head = delta.version;
-        let frame = frame(&delta, epoch);
+        let frame = Arc::new(frame(&delta, epoch));
         let bytes = frame.json().len();
         if bytes > FRAME_MAX {
             self.frames.clear();
             self.whole_before = self.head;
-            return Some(bytes);
+            self.broken = true;
+            return Flushed::TooLarge(bytes);
         }
-        self.frames.push_back((delta, Arc::new(frame)));
+        let from = delta.from;
+        self.frames.push_back((delta, frame.clone()));
         if self.frames.len() > FRAMES_KEPT {
             self.frames.pop_front();
         }
-        Some(bytes)
+        Flushed::Frame(frame, from)
     }
 
     /// How a viewer gets from its version to where the lane is.
-    pub fn catch_up(&self, board: &Board, version: u64) -> CatchUp {
+    pub fn catch_up(&mut self, board: &Board, epoch: &str, version: u64) -> CatchUp {
         if version > board.version() || version < self.whole_before {
             return CatchUp::Whole;
         }
@@ -118,30 +161,52 @@ impl Lane {
                 CatchUp::Whole
             };
         }
+        if let Some((delta, frame)) = self.frames.back()
+            && delta.from <= version
+        {
+            return CatchUp::Frame(frame.clone(), delta.version);
+        }
+        let to = board.version();
+        if self.merged.0 != to || self.merged.1.len() >= MERGED_KEPT {
+            self.merged = (to, HashMap::new());
+        }
+        if let Some(frame) = self.merged.1.get(&version) {
+            let reached = frame.position().map_or(to, |position| position.version);
+            return CatchUp::Frame(frame.clone(), reached);
+        }
+        let Some(delta) = self.merge(board, version) else {
+            return CatchUp::Whole;
+        };
+        let frame = Arc::new(frame(&delta, epoch));
+        metrics::counter!("rankcast_merged_deltas_total").increment(1);
+        if frame.json().len() > MERGED_MAX {
+            return CatchUp::Whole;
+        }
+        self.merged.1.insert(version, frame.clone());
+        CatchUp::Frame(frame, delta.version)
+    }
+
+    /// One delta from an older version: of the frames since then, or of what the board remembers.
+    fn merge(&self, board: &Board, version: u64) -> Option<Delta> {
         let first = self
             .frames
             .partition_point(|(delta, _)| delta.version <= version);
         match self.frames.get(first) {
-            Some((delta, frame)) if delta.from <= version => {
-                if first + 1 == self.frames.len() {
-                    return CatchUp::Frame(frame.clone(), delta.version);
-                }
+            Some((delta, _)) if delta.from <= version => {
                 let mut merged = delta.clone();
                 for (delta, _) in self.frames.range(first + 1..) {
                     merged.then(delta.clone());
                 }
-                CatchUp::Merged(merged)
+                Some(merged)
             }
-            _ if board.changes_since(version) > RESUME_ROWS_MAX => CatchUp::Whole,
-            _ => board
-                .since(version, self.limit.rows())
-                .map_or(CatchUp::Whole, CatchUp::Merged),
+            _ if board.changes_since(version) > RESUME_ROWS_MAX => None,
+            _ => board.since(version, self.limit.rows()),
         }
     }
 }
 
 /// A delta as a frame.
-pub fn frame(delta: &Delta, epoch: &str) -> Frame {
+fn frame(delta: &Delta, epoch: &str) -> Frame {
     let position = Position {
         epoch: epoch.to_owned(),
         version: delta.version,

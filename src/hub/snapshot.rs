@@ -12,7 +12,7 @@ use crate::{
     board::{Entry, Shape},
     contest::ProblemLine,
     protocol::{
-        Limit, Message, Position,
+        Frame, Limit, Message, Position,
         message::{self, State, WholeRow},
     },
 };
@@ -32,6 +32,7 @@ pub struct Snapshot {
     pub(super) state: State,
     pub(super) json: OnceLock<Bytes>,
     pub(super) gzip: OnceLock<Bytes>,
+    pub(super) frame: OnceLock<Arc<Frame>>,
 }
 
 impl Snapshot {
@@ -53,6 +54,14 @@ impl Snapshot {
                 state: self.state.clone(),
             }))
             .encode()
+        })
+    }
+
+    /// The same as a frame for live connections.
+    pub fn frame(&self) -> &Arc<Frame> {
+        self.frame.get_or_init(|| {
+            let position = Some(self.position.clone());
+            Arc::new(Frame::encoded("snapshot", self.json().clone(), position))
         })
     }
 

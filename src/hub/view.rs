@@ -10,7 +10,9 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     Snapshot,
-    lane::{CatchUp, Lane},
+    edition::{Edition, Seen},
+    lane::{CatchUp, Flushed, Lane},
+    sweep::Audience,
 };
 use crate::{
     board::Id,
@@ -27,6 +29,8 @@ pub(super) struct View {
     side: Side,
     /// By [`Limit::index`]; there from the first viewer on.
     lanes: [Option<Lane>; Limit::ALL.len()],
+    /// Those who watch each lane over a WebSocket.
+    audiences: [Arc<Audience>; Limit::ALL.len()],
     snapshots: [Option<Arc<Snapshot>>; Limit::ALL.len()],
     /// The version at which each problem's statistics changed last.
     problems: BTreeMap<Id, u64>,
@@ -41,8 +45,10 @@ pub(super) struct View {
     wake: [watch::Sender<u64>; Limit::ALL.len()],
     /// Wakes those who follow members, wherever they stand.
     wake_followers: watch::Sender<u64>,
-    /// There is something for everybody.
+    /// There is something for everybody, which does not wait for a sweep to end.
     for_all: bool,
+    /// A lane could not be flushed, because its last edition was still being written.
+    pub(super) waits_for_sweep: bool,
     /// The rows of the CLICS scoreboard, at a version.
     scoreboard: Option<(u64, Arc<Vec<clics::Row>>)>,
     /// The rank of everybody, at a version.
@@ -50,10 +56,11 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn new(side: Side) -> Self {
+    pub(super) fn new(side: Side, audience: impl Fn() -> Arc<Audience>) -> Self {
         Self {
             side,
             lanes: Default::default(),
+            audiences: std::array::from_fn(|_| audience()),
             snapshots: Default::default(),
             problems: BTreeMap::new(),
             problems_told: 0,
@@ -63,6 +70,7 @@ impl View {
             wake: Default::default(),
             wake_followers: watch::Sender::default(),
             for_all: false,
+            waits_for_sweep: false,
             scoreboard: None,
             ranks: None,
         }
@@ -107,6 +115,14 @@ impl View {
         self.for_all = true;
     }
 
+    /// The contest is gone: every viewer has to look.
+    pub(super) fn end(&mut self) {
+        for lane in self.lanes.iter_mut().flatten() {
+            lane.broken = true;
+        }
+        self.for_all = true;
+    }
+
     /// The store or the feed is not what it was.
     pub(super) fn state_changed(&mut self) {
         self.state_revision += 1;
@@ -119,24 +135,16 @@ impl View {
         self.state_revision
     }
 
-    /// Makes frames of what waits, and wakes viewers. Answers when to flush again, if something still waits.
+    /// Makes editions of what waits, and has them written. A lane whose last one is still being written waits for the end of
+    /// that, and its next carries all that came meanwhile. Answers when to flush again, if something waits for a time.
     pub(super) fn flush(
         &mut self,
         contest: &Contest,
-        epoch: &str,
+        (history, epoch): (u64, &str),
         now: Instant,
+        state: impl Fn() -> State,
     ) -> Option<Instant> {
-        let board = contest.board(self.side);
-        let mut news = [false; Limit::ALL.len()];
-        for (lane, limit) in self.lanes.iter_mut().zip(Limit::ALL) {
-            if let Some(bytes) = lane.as_mut().and_then(|lane| lane.flush(board, epoch)) {
-                news[limit.index()] = true;
-                metrics::counter!("rankcast_delta_frames_total", "limit" => limit.name())
-                    .increment(1);
-                metrics::counter!("rankcast_delta_frame_bytes_total", "limit" => limit.name())
-                    .increment(bytes as u64);
-            }
-        }
+        let version = contest.board(self.side).version();
         let waits = self
             .problems
             .values()
@@ -145,21 +153,96 @@ impl View {
             .problems_told_at
             .map_or(now, |told| told + PROBLEMS_EVERY);
         if waits && due <= now {
-            let from = std::mem::replace(&mut self.problems_told, board.version());
+            let from = std::mem::replace(&mut self.problems_told, version);
             self.problems_told_at = Some(now);
-            self.for_all = true;
             self.problems_frame = self
                 .problems_since(contest, from)
                 .map(|frame| (from, Arc::new(frame)));
         }
         let for_all = std::mem::take(&mut self.for_all);
-        for (wake, news) in self.wake.iter().zip(news) {
-            if news || for_all {
-                wake.send_modify(|wakings| *wakings += 1);
+        let mut state_frame = None;
+        self.waits_for_sweep = false;
+        for limit in Limit::ALL {
+            let index = limit.index();
+            if self.lanes[index].is_none() {
+                continue;
+            }
+            if !for_all && self.audiences[index].is_busy() {
+                self.waits_for_sweep = true;
+                continue;
+            }
+            let state = || Arc::new(Frame::new(&Message::State(state()), None));
+            let state_frame = || state_frame.get_or_insert_with(state).clone();
+            if let Some(edition) = self.edition(contest, limit, history, epoch, state_frame) {
+                self.audiences[index].publish(edition);
+                self.wake[index].send_modify(|wakings| *wakings += 1);
             }
         }
         self.wake_followers.send_modify(|wakings| *wakings += 1);
         (waits && due > now).then_some(due)
+    }
+
+    /// What a lane has to say, if anything.
+    fn edition(
+        &mut self,
+        contest: &Contest,
+        limit: Limit,
+        history: u64,
+        epoch: &str,
+        state: impl FnOnce() -> Arc<Frame>,
+    ) -> Option<Edition> {
+        let board = contest.board(self.side);
+        let lane = self.lanes[limit.index()].as_mut()?;
+        let mut from = lane.told;
+        let mut frames: Vec<Arc<Frame>> = Vec::new();
+        let bytes = match lane.flush(board, epoch) {
+            Flushed::Nothing => 0,
+            Flushed::Frame(frame, since) => {
+                from.version = since;
+                frames.push(frame);
+                frames[0].json().len()
+            }
+            Flushed::TooLarge(bytes) => bytes,
+        };
+        if bytes > 0 {
+            metrics::counter!("rankcast_delta_frames_total", "limit" => limit.name()).increment(1);
+            metrics::counter!("rankcast_delta_frame_bytes_total", "limit" => limit.name())
+                .increment(bytes as u64);
+        }
+        let to = Seen {
+            history,
+            version: lane.head(),
+            problems: self.problems_told,
+            state: self.state_revision,
+        };
+        lane.told = to;
+        let broken = std::mem::take(&mut lane.broken);
+        if to.state != from.state {
+            frames.insert(0, state());
+        }
+        if from.problems < to.problems {
+            frames.extend(
+                self.problems_for(contest, from.problems)
+                    .map(|(frame, _)| frame),
+            );
+        }
+        if broken {
+            return Some(Edition::default());
+        }
+        let wire = match frames.as_slice() {
+            [] => return None,
+            [frame] => frame.wire().clone(),
+            frames => {
+                let parts: Vec<&[u8]> = frames.iter().map(|frame| &frame.wire()[..]).collect();
+                parts.concat().into()
+            }
+        };
+        Some(Edition {
+            from,
+            to,
+            wire,
+            messages: frames.len() as u64,
+        })
     }
 
     /// The problems that changed after a version, as a message.
@@ -178,20 +261,26 @@ impl View {
             return None;
         }
         let frame = match &self.problems_frame {
-            Some((from, frame)) if *from == told => Some(frame.clone()),
+            Some((from, frame)) if *from <= told => Some(frame.clone()),
             _ => self.problems_since(contest, told).map(Arc::new),
         };
         frame.map(|frame| (frame, self.problems_told))
     }
 
-    /// Makes sure that the lane is there, and gives a way to wait for its frames.
-    pub(super) fn join(
+    /// Makes sure that the lane is there, and tells who else watches it over a WebSocket.
+    pub(super) fn audience(&mut self, contest: &Contest, limit: Limit) -> Arc<Audience> {
+        self.lanes[limit.index()].get_or_insert_with(|| Lane::new(limit, contest.board(self.side)));
+        self.audiences[limit.index()].clone()
+    }
+
+    /// Makes sure that the lane is there, and gives a way to wait for its editions.
+    pub(super) fn wake(
         &mut self,
         contest: &Contest,
         limit: Limit,
         follows: bool,
     ) -> watch::Receiver<u64> {
-        self.lanes[limit.index()].get_or_insert_with(|| Lane::new(limit, contest.board(self.side)));
+        self.audience(contest, limit);
         if follows {
             self.wake_followers.subscribe()
         } else {
@@ -199,12 +288,18 @@ impl View {
         }
     }
 
-    pub(super) fn catch_up(&self, contest: &Contest, limit: Limit, version: u64) -> CatchUp {
+    /// How a viewer gets from its version to where the lane is.
+    pub(super) fn catch_up(
+        &mut self,
+        contest: &Contest,
+        epoch: &str,
+        limit: Limit,
+        version: u64,
+    ) -> CatchUp {
+        let board = contest.board(self.side);
         self.lanes[limit.index()]
-            .as_ref()
-            .map_or(CatchUp::Whole, |lane| {
-                lane.catch_up(contest.board(self.side), version)
-            })
+            .as_mut()
+            .map_or(CatchUp::Whole, |lane| lane.catch_up(board, epoch, version))
     }
 
     /// The window as it is now; the same one for all who ask while nothing changes. `state` is asked for a new one only.
@@ -237,6 +332,7 @@ impl View {
             state: state(),
             json: OnceLock::new(),
             gzip: OnceLock::new(),
+            frame: OnceLock::new(),
         });
         *kept = Some(snapshot.clone());
         snapshot

@@ -8,7 +8,9 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     contest::Live,
-    lane::{self, CatchUp},
+    core::Core,
+    edition::{Edition, Seen},
+    lane::CatchUp,
 };
 use crate::{
     board::{Id, Values},
@@ -20,17 +22,18 @@ use crate::{
 /// compressed once for all: thousands of large writes would hold up everybody else's small ones.
 pub const SNAPSHOT_INLINE_MAX: usize = 32 * 1024;
 
-/// The largest merged delta, in bytes, before a reload is cheaper for both sides.
-pub const MERGED_MAX: usize = 64 * 1024;
-
 /// How many members a viewer may follow.
 pub const FOLLOW_MAX: usize = 5;
 
-/// How often the followed rows are looked at, at the most.
-pub const FOLLOW_EVERY: Duration = Duration::from_secs(1);
+/// How often the followed rows are looked at, at the most: twice as often as sockets are visited for it, so that no visit
+/// comes too early.
+pub const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 
 /// Reloads after an event that concerns everybody are spread over this much time a thousand viewers, in ms.
 pub const RELOAD_SPREAD_MS_PER_THOUSAND: u64 = 500;
+
+/// The state that a viewer which was told none has seen.
+const NO_STATE: u64 = u64::MAX;
 
 /// What a viewer gets next.
 #[derive(Debug)]
@@ -57,195 +60,206 @@ pub struct Request {
 /// A connection: what it was told last.
 pub struct Viewer {
     live: Arc<Live>,
-    request: Request,
-    wake: watch::Receiver<u64>,
-    /// The epoch and version of its window; `None`: it has none yet.
-    cursor: Option<Position>,
-    /// The version of the problems that it was told of.
-    problems: u64,
-    state_revision: Option<u64>,
-    followed: Vec<Followed>,
-    followed_at: Option<Instant>,
-    followed_version: Option<u64>,
+    side: Side,
+    limit: Limit,
+    seen: Seen,
+    /// For the few who follow members wherever they stand.
+    follow: Option<Box<Follow>>,
+}
+
+/// What somebody who follows members was told of them.
+struct Follow {
+    ids: Vec<Id>,
+    told: Vec<Followed>,
+    at: Option<Instant>,
+    /// In which history, and at which version.
+    version: Option<(u64, u64)>,
 }
 
 impl Viewer {
-    pub(super) fn new(live: Arc<Live>, request: Request, wake: watch::Receiver<u64>) -> Self {
+    pub(super) fn new(live: Arc<Live>, request: Request) -> Self {
         live.viewers(1);
+        let core = live.core();
+        let since = request
+            .since
+            .filter(|since| since.epoch == core.epoch)
+            // Where somebody resumes says nothing of the problems that it was told: their messages come later than rows.
+            .map(|since| Seen {
+                history: core.history,
+                version: since.version,
+                ..Seen::default()
+            });
+        drop(core);
+        let follow = (!request.follow.is_empty()).then(|| {
+            Box::new(Follow {
+                ids: request.follow,
+                told: Vec::new(),
+                at: None,
+                version: None,
+            })
+        });
         Self {
             live,
-            cursor: request.since.clone(),
-            // Where somebody resumes says nothing of the problems that it was told: their messages come later than rows.
-            problems: 0,
-            request,
-            wake,
-            state_revision: None,
-            followed: Vec::new(),
-            followed_at: None,
-            followed_version: None,
+            side: request.side,
+            limit: request.limit,
+            seen: Seen {
+                state: NO_STATE,
+                ..since.unwrap_or_default()
+            },
+            follow,
         }
     }
 
-    /// Where it stands.
-    pub fn position(&self) -> Option<&Position> {
-        self.cursor.as_ref()
+    /// Which view it watches.
+    pub fn side(&self) -> Side {
+        self.side
     }
 
-    /// Waits for the next message. Safe to drop while it waits: nothing is lost.
-    pub async fn next(&mut self) -> Next {
-        loop {
-            // Seen before looking, so that whatever comes while we look wakes us.
-            self.wake.mark_unchanged();
-            if let Some(next) = self.poll() {
-                return next;
-            }
-            let later = self.followed_later();
-            tokio::select! {
-                changed = self.wake.changed() => {
-                    if changed.is_err() {
-                        return Next::Close(Close::Restarting);
-                    }
-                }
-                () = async { tokio::time::sleep_until(later.unwrap_or_else(Instant::now)).await }, if later.is_some() => {}
-            }
-        }
+    /// How much of it.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Does it follow members?
+    pub fn follows(&self) -> bool {
+        self.follow.is_some()
     }
 
     /// The message that says how things are: fresh clock, phase, connection to the store.
     pub fn state(&self) -> Frame {
-        Frame::new(
-            &Message::State(self.live.state(self.request.side)),
-            self.cursor.clone(),
-        )
+        let core = self.live.core();
+        let position = (self.seen.history == core.history).then(|| Position {
+            epoch: core.epoch.clone(),
+            version: self.seen.version,
+        });
+        Frame::new(&Message::State(core.state(self.side)), position)
     }
 
-    fn poll(&mut self) -> Option<Next> {
+    /// Takes an edition, if it leads on from where this viewer stands: then its messages are to be sent.
+    pub(super) fn take(&mut self, edition: &Edition) -> bool {
+        match edition.takes(&self.seen) {
+            Some(seen) => {
+                self.seen = seen;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The next message, if there is one.
+    pub(super) fn poll(&mut self) -> Option<Next> {
         let live = self.live.clone();
         let mut core = live.core();
+        let core = &mut *core;
         if core.deleted {
             return Some(Next::Close(Close::Deleted));
         }
-        let side = self.request.side;
-        let revision = core.views[side].state_revision();
-        if self.state_revision.replace(revision) != Some(revision) {
-            let state = core.state(side);
-            let frame = Frame::new(&Message::State(state), self.cursor.clone());
+        let view = &mut core.views[self.side];
+        let revision = view.state_revision();
+        if std::mem::replace(&mut self.seen.state, revision) != revision {
+            let position = (self.seen.history == core.history).then(|| Position {
+                epoch: core.epoch.clone(),
+                version: self.seen.version,
+            });
+            let state = core.state(self.side);
+            let frame = Frame::new(&Message::State(state), position);
             return Some(Next::Frame(Arc::new(frame)));
         }
-        let (epoch, limit) = (core.epoch.clone(), self.request.limit);
-        let version = self
-            .cursor
-            .as_ref()
-            .filter(|cursor| cursor.epoch == epoch)
-            .map(|cursor| cursor.version);
-        let catch_up = version.map_or(CatchUp::Whole, |version| {
-            core.views[side].catch_up(&core.fold, limit, version)
-        });
+        let catch_up = if self.seen.history == core.history && core.history != 0 {
+            view.catch_up(&core.fold, &core.epoch, self.limit, self.seen.version)
+        } else {
+            CatchUp::Whole
+        };
         match catch_up {
             CatchUp::Nothing => {}
             CatchUp::Frame(frame, version) => {
-                self.cursor = Some(Position { epoch, version });
+                self.seen.version = version;
                 return Some(Next::Frame(frame));
             }
-            CatchUp::Merged(delta) => {
-                let frame = lane::frame(&delta, &epoch);
-                if frame.json().len() <= MERGED_MAX {
-                    metrics::counter!("rankcast_merged_deltas_total").increment(1);
-                    self.cursor = Some(Position {
-                        epoch,
-                        version: delta.version,
-                    });
-                    return Some(Next::Frame(Arc::new(frame)));
-                }
-                return Some(self.whole(&mut core));
-            }
-            CatchUp::Whole => return Some(self.whole(&mut core)),
+            CatchUp::Whole => return Some(self.whole(core)),
         }
-        if let Some((frame, told)) = core.views[side].problems_for(&core.fold, self.problems) {
-            self.problems = told;
+        if let Some((frame, told)) = view.problems_for(&core.fold, self.seen.problems) {
+            self.seen.problems = told;
             return Some(Next::Frame(frame));
         }
-        self.follow(&mut core)
-            .map(|frame| Next::Frame(Arc::new(frame)))
+        self.follow(core).map(|frame| Next::Frame(Arc::new(frame)))
     }
 
     /// The whole board: through the socket if it is small, else over HTTP.
-    fn whole(&mut self, core: &mut super::core::Core) -> Next {
-        let snapshot = core.snapshot(self.request.side, self.request.limit);
-        let position = snapshot.position.clone();
-        self.problems = position.version;
-        self.followed_version = None;
-        self.followed.clear();
-        let small = snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100
-            && snapshot.json().len() <= SNAPSHOT_INLINE_MAX;
-        let frame = if small {
-            Frame::encoded("snapshot", snapshot.json().clone(), Some(position.clone()))
-        } else {
-            let spread = self.live.viewer_count() as u64 * RELOAD_SPREAD_MS_PER_THOUSAND / 1000;
-            let retry_ms = if self.cursor.is_some() {
-                rand::rng().random_range(0..=spread)
-            } else {
-                0
-            };
-            metrics::counter!("rankcast_reloads_total").increment(1);
-            Frame::new(
-                &Message::Reload {
-                    epoch: &position.epoch,
-                    version: position.version,
-                    retry_ms,
-                },
-                None,
-            )
+    fn whole(&mut self, core: &mut Core) -> Next {
+        let snapshot = core.snapshot(self.side, self.limit);
+        let position = &snapshot.position;
+        let first = self.seen.history == 0;
+        self.seen = Seen {
+            history: core.history,
+            version: position.version,
+            problems: position.version,
+            ..self.seen
         };
-        self.cursor = Some(position);
-        Next::Frame(Arc::new(frame))
+        if let Some(follow) = &mut self.follow {
+            follow.version = None;
+            follow.told.clear();
+        }
+        if snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100
+            && snapshot.json().len() <= SNAPSHOT_INLINE_MAX
+        {
+            return Next::Frame(snapshot.frame().clone());
+        }
+        let spread = self.live.viewer_count() as u64 * RELOAD_SPREAD_MS_PER_THOUSAND / 1000;
+        let retry_ms = if first {
+            0
+        } else {
+            rand::rng().random_range(0..=spread)
+        };
+        metrics::counter!("rankcast_reloads_total").increment(1);
+        Next::Frame(Arc::new(Frame::new(
+            &Message::Reload {
+                epoch: &position.epoch,
+                version: position.version,
+                retry_ms,
+            },
+            None,
+        )))
     }
 
     /// When to look at the followed rows again, if a change waits for it.
     fn followed_later(&self) -> Option<Instant> {
-        let at = self.followed_at? + FOLLOW_EVERY;
-        let version = self.live.core().fold.board(self.request.side).version();
-        (self.followed_version != Some(version)).then_some(at)
+        let follow = self.follow.as_ref()?;
+        let at = follow.at? + FOLLOW_EVERY;
+        let core = self.live.core();
+        let version = (core.history, core.fold.board(self.side).version());
+        (follow.version != Some(version)).then_some(at)
     }
 
-    fn follow(&mut self, core: &mut super::core::Core) -> Option<Frame> {
-        if self.request.follow.is_empty() {
+    fn follow(&mut self, core: &mut Core) -> Option<Frame> {
+        let follow = self.follow.as_mut()?;
+        let version = core.fold.board(self.side).version();
+        let early = follow.at.is_some_and(|at| at.elapsed() < FOLLOW_EVERY);
+        if early || follow.version == Some((core.history, version)) {
             return None;
         }
-        let side = self.request.side;
-        let version = core.fold.board(side).version();
-        let early = self
-            .followed_at
-            .is_some_and(|at| at.elapsed() < FOLLOW_EVERY);
-        if early || self.followed_version == Some(version) {
-            return None;
-        }
-        self.followed_at = Some(Instant::now());
-        self.followed_version = Some(version);
-        let ranks = core.views[side].ranks(&core.fold);
-        let board = core.fold.board(side);
-        let rows: Vec<Followed> = self
-            .request
-            .follow
-            .iter()
-            .map(|id| {
-                let values: Option<Values> = board.get(id).map(|entry| entry.values);
-                let rank = board
-                    .position(id)
-                    .and_then(|position| ranks.get(position).copied().flatten());
-                Followed {
-                    id: id.clone(),
-                    values,
-                    rank,
-                }
-            })
-            .collect();
+        follow.at = Some(Instant::now());
+        follow.version = Some((core.history, version));
+        let ranks = core.views[self.side].ranks(&core.fold);
+        let board = core.fold.board(self.side);
+        let row = |id: &Id| {
+            let values: Option<Values> = board.get(id).map(|entry| entry.values);
+            let rank = board
+                .position(id)
+                .and_then(|position| ranks.get(position).copied().flatten());
+            Followed {
+                id: id.clone(),
+                values,
+                rank,
+            }
+        };
+        let rows: Vec<Followed> = follow.ids.iter().map(row).collect();
         let changed: Vec<Followed> = rows
             .iter()
-            .filter(|row| !self.followed.contains(row))
+            .filter(|row| !follow.told.contains(row))
             .cloned()
             .collect();
-        self.followed = rows;
+        follow.told = rows;
         (!changed.is_empty()).then(|| {
             Frame::new(
                 &Message::Follow {
@@ -261,5 +275,42 @@ impl Viewer {
 impl Drop for Viewer {
     fn drop(&mut self) {
         self.live.viewers(-1);
+    }
+}
+
+/// A viewer that waits for each message by itself: server-sent events.
+pub struct Watching {
+    viewer: Viewer,
+    wake: watch::Receiver<u64>,
+}
+
+impl Watching {
+    pub(super) fn new(viewer: Viewer, wake: watch::Receiver<u64>) -> Self {
+        Self { viewer, wake }
+    }
+
+    /// The message that says how things are.
+    pub fn state(&self) -> Frame {
+        self.viewer.state()
+    }
+
+    /// Waits for the next message. Safe to drop while it waits: nothing is lost.
+    pub async fn next(&mut self) -> Next {
+        loop {
+            // Seen before looking, so that whatever comes while we look wakes us.
+            self.wake.mark_unchanged();
+            if let Some(next) = self.viewer.poll() {
+                return next;
+            }
+            let later = self.viewer.followed_later();
+            tokio::select! {
+                changed = self.wake.changed() => {
+                    if changed.is_err() {
+                        return Next::Close(Close::Restarting);
+                    }
+                }
+                () = async { tokio::time::sleep_until(later.unwrap_or_else(Instant::now)).await }, if later.is_some() => {}
+            }
+        }
     }
 }

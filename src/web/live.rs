@@ -1,25 +1,25 @@
 //! Live connections: WebSocket, and server-sent events for those who ask for `text/event-stream`.
 
-use std::{convert::Infallible, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
     body::{Body, Bytes},
     extract::{
-        FromRequestParts, Query, Request, State,
+        Query, Request, State,
         rejection::{BytesRejection, QueryRejection},
-        ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, WebSocketUpgrade},
     },
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use futures_util::{SinkExt as _, StreamExt as _, stream};
+use futures_util::stream;
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::{
+    net::TcpStream,
     sync::{OwnedSemaphorePermit, Semaphore, mpsc},
-    time::{Instant, MissedTickBehavior, interval, timeout},
+    time::{MissedTickBehavior, interval, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -28,30 +28,17 @@ use super::{
     auth::{self, Admin},
     boards::{MIN_PATIENCE, limit_of, position_of, side_of},
     problem::Problem,
+    websocket,
 };
 use crate::{
     contest::Side,
     hub::{
-        Next, Viewer,
+        Live, Next, Socket, Watching,
+        sweep::{BEAT, BYE_SPREAD_MS},
         viewer::{FOLLOW_MAX, Request as Watch},
     },
     protocol::{Close, Frame, Message},
 };
-
-/// How often a quiet connection is pinged, and told the state: proxies cut sockets that are idle for 60 s.
-pub const PING_EVERY: Duration = Duration::from_secs(25);
-
-/// How long a WebSocket may be silent, pongs included, before it counts as dead.
-pub const SILENCE_MAX: Duration = Duration::from_secs(75);
-
-/// The largest message that is read from a viewer, which need never send one.
-pub const MESSAGE_MAX: usize = 16 * 1024;
-
-/// What a connection may hold of frames that the kernel does not take.
-const WRITE_BUFFER_MAX: usize = 1024 * 1024;
-
-/// Viewers of a server that stops come back within this many ms.
-const BYE_SPREAD_MS: u64 = 2_000;
 
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
@@ -84,45 +71,62 @@ async fn live(
         (Err(problem), _) => Err(problem),
         (_, Err(rejection)) => Err(rejection.into()),
     };
-    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &app).await {
-        Ok(upgrade) => upgrade,
-        Err(_) if wants_events(&headers) => {
-            return joined.map_or_else(IntoResponse::into_response, |seat| events(&app, seat));
-        }
-        Err(_) => {
-            // What is wrong with the question itself is the better answer.
-            return joined
-                .err()
-                .unwrap_or_else(|| {
-                    Problem::new(
-                        StatusCode::UPGRADE_REQUIRED,
-                        "open a WebSocket here, or ask for text/event-stream",
-                    )
-                })
-                .into_response();
-        }
-    };
-    let upgrade = upgrade
-        .read_buffer_size(1024)
-        .write_buffer_size(0)
-        .max_write_buffer_size(WRITE_BUFFER_MAX)
-        .max_message_size(MESSAGE_MAX)
-        .max_frame_size(MESSAGE_MAX);
-    let (stop, patience, sockets) = (app.stop.clone(), app.limits.write, app.sockets.clone());
-    upgrade.on_upgrade(move |socket| {
-        sockets.track_future(async move {
-            match joined {
-                Ok(seat) => serve(socket, seat, &stop, patience).await,
-                Err(problem) => refuse(socket, &problem).await,
+    if websocket::is_asked(&parts) {
+        return match websocket::accept(&mut parts) {
+            Ok((response, upgrade)) => {
+                let (tracker, patience) = (app.sockets.clone(), app.limits.write);
+                app.sockets.spawn(async move {
+                    match websocket::connection(upgrade).await {
+                        // A task of its own: this one has room for a handshake, and would keep it for hours.
+                        Ok((stream, early)) => match joined {
+                            Ok(seat) => drop(tracker.spawn(seat.serve(stream, early, patience))),
+                            Err(problem) => websocket::refuse(stream, refusal(&problem)).await,
+                        },
+                        Err(error) => tracing::debug!(%error, "handshake"),
+                    }
+                });
+                response
             }
-        })
-    })
+            Err(problem) => {
+                let version = [(header::SEC_WEBSOCKET_VERSION, websocket::VERSION)];
+                (version, problem).into_response()
+            }
+        };
+    }
+    match joined {
+        Ok(seat) if wants_events(&headers) => events(&app, seat),
+        Ok(_) => Problem::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "open a WebSocket here, or ask for text/event-stream",
+        )
+        .into_response(),
+        // What is wrong with the question itself is the better answer.
+        Err(problem) => problem.into_response(),
+    }
 }
 
-/// A viewer with its place among those that the server allows.
+/// What a viewer asked for, with its place among those that the server allows.
 struct Seat {
-    viewer: Viewer,
-    _permit: OwnedSemaphorePermit,
+    live: Arc<Live>,
+    watch: Watch,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Seat {
+    /// Serves a WebSocket until it ends.
+    fn serve(
+        self,
+        stream: TcpStream,
+        early: Bytes,
+        patience: Duration,
+    ) -> impl Future<Output = ()> {
+        let (socket, membership) = Socket::join(stream, &self.live, self.watch);
+        let permit = self.permit;
+        async move {
+            websocket::serve(socket, early, patience).await;
+            drop((membership, permit));
+        }
+    }
 }
 
 async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<Seat, Problem> {
@@ -146,6 +150,18 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
             "follow: expected at most {FOLLOW_MAX} ids"
         )));
     }
+    let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "the server has as many viewers as it may (--max-viewers)",
+        )
+    })?;
+    if !app.pace.turn().await {
+        return Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many viewers come at once (--join-rate)",
+        ));
+    }
     match &ask.ticket {
         Some(ticket) if side != Side::Public => {
             if !auth::take_ticket(app.hub.store(), ticket, &scope(id)).await? {
@@ -161,20 +177,15 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
     if let Some(since) = &since {
         live.reach(side, since, MIN_PATIENCE).await;
     }
-    let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
-        Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "the server has as many viewers as it may (--max-viewers)",
-        )
-    })?;
     Ok(Seat {
-        viewer: live.watch(Watch {
+        live,
+        watch: Watch {
             side,
             limit,
             since,
             follow,
-        }),
-        _permit: permit,
+        },
+        permit,
     })
 }
 
@@ -185,85 +196,15 @@ fn wants_events(headers: &HeaderMap) -> bool {
         .is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
-/// Serves one WebSocket until it ends.
-async fn serve(socket: WebSocket, mut seat: Seat, stop: &CancellationToken, patience: Duration) {
-    let (mut send, mut receive) = socket.split();
-    let mut ping = interval(PING_EVERY);
-    ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ping.reset();
-    let mut heard = Instant::now();
-    let close = loop {
-        tokio::select! {
-            next = seat.viewer.next() => match next {
-                Next::Frame(frame) => match timeout(patience, send.send(text(&frame))).await {
-                    Ok(Ok(())) => metrics::counter!("rankcast_deliveries_total").increment(1),
-                    Ok(Err(_)) => return,
-                    Err(_) => break Close::TooSlow,
-                },
-                Next::Close(close) => break close,
-            },
-            message = receive.next() => match message {
-                // What viewers say has no meaning; a message that is too large or broken ends in an error.
-                Some(Ok(WsMessage::Close(_)) | Err(_)) | None => return,
-                Some(Ok(_)) => heard = Instant::now(),
-            },
-            _ = ping.tick() => {
-                if heard.elapsed() > SILENCE_MAX {
-                    return;
-                }
-                let beat = async {
-                    send.send(WsMessage::Ping(Bytes::new())).await?;
-                    send.send(text(&seat.viewer.state())).await
-                };
-                match timeout(patience, beat).await {
-                    Ok(Ok(())) => {}
-                    Ok(Err(_)) => return,
-                    Err(_) => break Close::TooSlow,
-                }
-            }
-            () = stop.cancelled() => {
-                let bye = timeout(patience, send.send(text(&bye()))).await;
-                if matches!(bye, Ok(Ok(()))) {
-                    break Close::Restarting;
-                }
-                return;
-            }
-        }
-    };
-    metrics::counter!("rankcast_closed_total", "code" => close.code().to_string()).increment(1);
-    let frame = CloseFrame {
-        code: close.code(),
-        reason: Utf8Bytes::from_static(close.reason()),
-    };
-    let _ = timeout(Duration::from_secs(1), async {
-        send.send(WsMessage::Close(Some(frame))).await?;
-        send.close().await
-    })
-    .await;
-}
-
-/// A browser sees no status of a refused upgrade, but it sees a close code.
-async fn refuse(mut socket: WebSocket, problem: &Problem) {
-    let close = match problem.status() {
+/// The close code that says what a status would.
+fn refusal(problem: &Problem) -> Close {
+    match problem.status() {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Close::Unauthorized,
         StatusCode::NOT_FOUND => Close::NotFound,
         StatusCode::TOO_MANY_REQUESTS => Close::TooMany,
         StatusCode::SERVICE_UNAVAILABLE => Close::Restarting,
         _ => Close::BadRequest,
-    };
-    let frame = CloseFrame {
-        code: close.code(),
-        reason: Utf8Bytes::from_static(close.reason()),
-    };
-    let _ = timeout(
-        Duration::from_secs(1),
-        socket.send(WsMessage::Close(Some(frame))),
-    )
-    .await;
-}
-
-fn text(frame: &Frame) -> WsMessage {
-    WsMessage::Text(Utf8Bytes::try_from(frame.json().clone()).expect("JSON is UTF-8"))
+    }
 }
 
 fn bye() -> Frame {
@@ -275,8 +216,13 @@ fn bye() -> Frame {
 fn events(app: &Shared, seat: Seat) -> Response {
     // One event on its way: a browser that does not read holds nothing else, and not for ever.
     let (send, receive) = mpsc::channel::<Bytes>(1);
-    app.sockets
-        .spawn(tell(seat, send, app.stop.clone(), app.limits.write));
+    app.sockets.spawn(tell(
+        seat.live.watch(seat.watch),
+        seat.permit,
+        send,
+        app.stop.clone(),
+        app.limits.write,
+    ));
     let body = stream::unfold(receive, |mut receive| async move {
         receive
             .recv()
@@ -295,21 +241,22 @@ fn events(app: &Shared, seat: Seat) -> Response {
 
 /// Tells one viewer its events until it leaves, does not take one in time, or the server stops.
 async fn tell(
-    mut seat: Seat,
+    mut viewer: Watching,
+    _permit: OwnedSemaphorePermit,
     send: mpsc::Sender<Bytes>,
     stop: CancellationToken,
     patience: Duration,
 ) {
-    let mut beat = interval(PING_EVERY);
+    let mut beat = interval(BEAT);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     beat.reset();
     loop {
         let (bytes, last) = tokio::select! {
-            next = seat.viewer.next() => match next {
+            next = viewer.next() => match next {
                 Next::Frame(frame) => (event(&frame), false),
                 Next::Close(_) => return,
             },
-            _ = beat.tick() => (event(&seat.viewer.state()), false),
+            _ = beat.tick() => (event(&viewer.state()), false),
             () = stop.cancelled() => (event(&bye()), true),
             () = send.closed() => return,
         };

@@ -9,7 +9,7 @@ use rankcast::{
     board::{Delta, Window},
     cli::demo::generator::Plan,
     contest::{Contest, Notification, Side},
-    hub::lane::{CatchUp, Lane},
+    hub::lane::{Flushed, Lane},
     protocol::{
         Limit, Message,
         message::{self, DeltaIn, FeedState, SnapshotIn, State, StoreState, WholeRow},
@@ -147,14 +147,12 @@ fn our_own_diff_gives_the_generated_fixture() {
     // Three events a frame, so that frames merge steps.
     let events: Vec<_> = events.take(60).collect();
     for some in events.chunks(3) {
-        let before = lane_version(&lane, &contest);
         for (_, line) in some {
             if let Some(step) = &fold(&mut contest, line)[Side::Public].step {
                 lane.absorb(contest.board(Side::Public), step);
             }
         }
-        lane.flush(contest.board(Side::Public), "e");
-        let CatchUp::Frame(frame, _) = lane.catch_up(contest.board(Side::Public), before) else {
+        let Flushed::Frame(frame, _) = lane.flush(contest.board(Side::Public), "e") else {
             continue;
         };
         let message: Value = serde_json::from_slice(frame.json()).unwrap();
@@ -180,16 +178,6 @@ fn our_own_diff_gives_the_generated_fixture() {
         kept == text,
         "the diff, or a shape on the wire, has changed: see the head of this file"
     );
-}
-
-/// The version of a viewer that has everything.
-fn lane_version(lane: &Lane, contest: &Contest) -> u64 {
-    let board = contest.board(Side::Public);
-    assert!(matches!(
-        lane.catch_up(board, board.version()),
-        CatchUp::Nothing
-    ));
-    board.version()
 }
 
 fn snapshot(contest: &Contest, limit: Limit) -> Value {
