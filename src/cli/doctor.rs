@@ -60,7 +60,10 @@ impl Doctor {
             load: self.load,
             ..Machine::default()
         };
-        print!("{}", Plan::new(&audience, &machine).map_err(anyhow::Error::msg)?);
+        print!(
+            "{}",
+            Plan::new(&audience, &machine).map_err(anyhow::Error::msg)?
+        );
         Ok(Outcome::Good)
     }
 }

@@ -16,6 +16,7 @@ macro_rules! both {
 
 mod command;
 mod common;
+mod fanout;
 mod fixtures;
 mod http;
 mod live;

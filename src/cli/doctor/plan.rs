@@ -144,7 +144,10 @@ impl Plan {
         let egress_gbit = deliveries * packet * 8.0 / 1e9;
         let needs = [
             (cores / (machine.cores as f64 * machine.load), "processor"),
-            (egress_gbit / (machine.network_gbit * machine.load), "network"),
+            (
+                egress_gbit / (machine.network_gbit * machine.load),
+                "network",
+            ),
             (memory_gib / machine.memory_gib, "memory"),
         ];
         let (most, bound) = needs
@@ -193,7 +196,10 @@ impl fmt::Display for Plan {
         line("processor", format!("{:.1} cores busy", self.cores))?;
         line("memory", format!("{:.1} GiB for viewers", self.memory_gib))?;
         line("egress", format!("{:.1} Gbit/s", self.egress_gbit))?;
-        line("servers", format!("{} (bound by {})", self.servers, self.bound))?;
+        line(
+            "servers",
+            format!("{} (bound by {})", self.servers, self.bound),
+        )?;
         line("viewers a server", self.viewers_a_server.to_string())?;
         line(
             "Redis",
@@ -202,10 +208,7 @@ impl fmt::Display for Plan {
                 self.redis_reads, self.redis_hints, self.redis_mbit
             ),
         )?;
-        line(
-            "everybody back after",
-            format!("{:.1} s", self.return_s),
-        )?;
+        line("everybody back after", format!("{:.1} s", self.return_s))?;
         line(
             "snapshots meanwhile",
             format!("{:.1} Gbit/s at the most", self.return_gbit),
@@ -272,14 +275,35 @@ mod tests {
     #[test]
     fn figures_without_sense_are_refused_by_name() {
         for (machine, name) in [
-            (Machine { cores: 0, ..Machine::default() }, "--cores"),
-            (Machine { load: 1.5, ..Machine::default() }, "--load"),
-            (Machine { delivery_us: f64::NAN, ..Machine::default() }, "--delivery-us"),
+            (
+                Machine {
+                    cores: 0,
+                    ..Machine::default()
+                },
+                "--cores",
+            ),
+            (
+                Machine {
+                    load: 1.5,
+                    ..Machine::default()
+                },
+                "--load",
+            ),
+            (
+                Machine {
+                    delivery_us: f64::NAN,
+                    ..Machine::default()
+                },
+                "--delivery-us",
+            ),
         ] {
             let refused = Plan::new(&Audience::default(), &machine).unwrap_err();
             assert!(refused.starts_with(name), "{refused}");
         }
-        let audience = Audience { rate: -1.0, ..Audience::default() };
+        let audience = Audience {
+            rate: -1.0,
+            ..Audience::default()
+        };
         assert!(Plan::new(&audience, &Machine::default()).is_err());
     }
 
