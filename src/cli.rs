@@ -3,6 +3,7 @@
 pub mod client;
 pub mod demo;
 pub mod import;
+pub mod load;
 pub mod serve;
 pub mod verify;
 
@@ -30,6 +31,8 @@ pub enum Command {
     Import(import::Import),
     /// Fold a contest again and compare it with what is served, or with a file of expected results
     Verify(verify::Verify),
+    /// Test the capacity of a server: viewers that follow a contest of the test's own, and a judge
+    Load(load::Load),
 }
 
 /// Which server to talk to.
@@ -43,6 +46,14 @@ pub struct Target {
         value_name = "URL"
     )]
     pub server: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub access: Access,
+}
+
+/// What the server is to be shown.
+#[derive(Clone, Debug, Args)]
+pub struct Access {
     /// The access key; better given by its variable than here, where others on the machine can see it. Without it the key
     /// that `serve` left in --data is used
     #[arg(long, env = "RANKCAST_KEY", hide_env_values = true, value_name = "KEY")]
@@ -60,6 +71,7 @@ impl Cli {
             Command::Demo(demo) => demo.run().await,
             Command::Import(import) => import.run().await,
             Command::Verify(verify) => verify.run().await,
+            Command::Load(load) => load.run().await,
         }
     }
 }
