@@ -4,6 +4,7 @@ pub mod client;
 pub mod demo;
 pub mod doctor;
 pub mod import;
+pub mod load;
 pub mod serve;
 pub mod verify;
 
@@ -33,6 +34,8 @@ pub enum Command {
     Verify(verify::Verify),
     /// Compute what so many viewers need: servers, network, Redis
     Doctor(doctor::Doctor),
+    /// Test the capacity of a server: viewers that follow a contest of the test's own, and a judge
+    Load(load::Load),
 }
 
 /// Which server to talk to.
@@ -46,6 +49,14 @@ pub struct Target {
         value_name = "URL"
     )]
     pub server: String,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub access: Access,
+}
+
+/// What the server is to be shown.
+#[derive(Clone, Debug, Args)]
+pub struct Access {
     /// The access key; better given by its variable than here, where others on the machine can see it. Without it the key
     /// that `serve` left in --data is used
     #[arg(long, env = "RANKCAST_KEY", hide_env_values = true, value_name = "KEY")]
@@ -64,6 +75,7 @@ impl Cli {
             Command::Import(import) => import.run().await,
             Command::Verify(verify) => verify.run().await,
             Command::Doctor(doctor) => doctor.run(),
+            Command::Load(load) => load.run().await,
         }
     }
 }

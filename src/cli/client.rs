@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Target, serve::KEY_FILE};
+use super::{Access, Target, serve::KEY_FILE};
 use crate::web::judge::Posted;
 
 /// How long one request may take: a large verification is a minute's work.
@@ -41,20 +41,7 @@ pub struct Client {
 impl Client {
     /// A client of the server that the options name.
     pub fn new(target: &Target) -> anyhow::Result<Self> {
-        // A variable that is set to nothing names no key.
-        let some = |key: String| Some(key.trim().to_owned()).filter(|key| !key.is_empty());
-        let key = target
-            .key
-            .clone()
-            .and_then(some)
-            // The key that both were given, or that `serve` left.
-            .or_else(|| std::env::var("RANKCAST_ADMIN_KEY").ok().and_then(some))
-            .or_else(|| {
-                std::fs::read_to_string(target.data.join(KEY_FILE))
-                    .ok()
-                    .and_then(some)
-            });
-        Self::with_key(&target.server, key)
+        Self::with_key(&target.server, target.access.find())
     }
 
     /// A client with this key.
@@ -70,12 +57,17 @@ impl Client {
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(TIMEOUT)
             .build()?;
-        Ok(Self {
+        Ok(Self::with_http(http, server, key))
+    }
+
+    /// A client that talks in a way of its own.
+    pub fn with_http(http: reqwest::Client, server: &str, key: Option<String>) -> Self {
+        Self {
             http,
             base: server.trim_end_matches('/').to_owned(),
             key,
             reached: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Where a path is on the server.
@@ -109,6 +101,25 @@ impl Client {
             }
             _ => answer.read(),
         }
+    }
+
+    /// Deletes what is there. False: nothing was.
+    pub async fn delete(&self, path: &str) -> anyhow::Result<bool> {
+        let answer = self.ask(Method::DELETE, path, "", Vec::new()).await?;
+        match answer.status {
+            StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            _ => answer.read::<Value>().map(|_| true),
+        }
+    }
+
+    /// Reads JSON; `None` where nothing is.
+    pub async fn get_if_there<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<Option<T>> {
+        let answer = self.ask(Method::GET, path, "", Vec::new()).await?;
+        if answer.status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        answer.read().map(Some)
     }
 
     /// Reads JSON.
@@ -156,6 +167,23 @@ impl Client {
             pause = (pause * 2).min(PAUSE_MAX);
         }
         unreachable!("the last try answers")
+    }
+}
+
+impl Access {
+    /// The key: the one that is given, or the one that both were given, or that `serve` left.
+    pub fn find(&self) -> Option<String> {
+        // A variable that is set to nothing names no key.
+        let some = |key: String| Some(key.trim().to_owned()).filter(|key| !key.is_empty());
+        self.key
+            .clone()
+            .and_then(some)
+            .or_else(|| std::env::var("RANKCAST_ADMIN_KEY").ok().and_then(some))
+            .or_else(|| {
+                std::fs::read_to_string(self.data.join(KEY_FILE))
+                    .ok()
+                    .and_then(some)
+            })
     }
 }
 
