@@ -57,7 +57,6 @@ impl Dialect {
         match self {
             Self::Plain => Heard::Update,
             Self::Rankcast if head.starts_with(br#"{"type":"delta""#) => Heard::Update,
-            Self::Rankcast => Heard::Other,
             Self::SocketIo => match head {
                 [b'4', b'2', ..] => Heard::Update,
                 [b'4', b'0', ..] => Heard::Joined,
@@ -68,7 +67,7 @@ impl Dialect {
             Self::Centrifugo if head == b"{}" => Heard::Answer(text("{}")),
             Self::Centrifugo if head.starts_with(br#"{"push""#) => Heard::Update,
             Self::Centrifugo if head.starts_with(br#"{"id":2,"subscribe""#) => Heard::Joined,
-            Self::Centrifugo => Heard::Other,
+            Self::Rankcast | Self::Centrifugo => Heard::Other,
         }
     }
 }

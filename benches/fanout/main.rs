@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench fanout` measures rankcast and the loop, `-- --peers` the peers too (`scripts/bench peers` installs
 //! them before). Every server runs alone on one core, the viewers and whatever else is needed on another; each round starts
-//! every server anew, and ratios are medians of ratios within a round. Results: `target/bench/fanout.json`. Loopback only,
+//! every server anew, and ratios are medians of ratios within a round. Results: `target/bench/fanout.json`,
+//! `peers.json`. Loopback only,
 //! ends by itself.
 
 mod bare;
@@ -124,10 +125,10 @@ fn main() -> anyhow::Result<()> {
         results["tls"] = table.json();
     }
     if wanted("job") {
-        results["job"] = job::measure(&setup, peers)?;
+        results["job"] = job::measure(&setup, peers, options.runs)?;
     }
     std::fs::create_dir_all(RESULTS)?;
-    let file = PathBuf::from(RESULTS).join("fanout.json");
+    let file = PathBuf::from(RESULTS).join(if peers { "peers.json" } else { "fanout.json" });
     std::fs::write(&file, serde_json::to_vec_pretty(&results)?)
         .with_context(|| file.display().to_string())?;
     println!("\nwritten: {}", file.display());

@@ -230,7 +230,7 @@ impl Setup {
 /// 120 bytes, as large as a delta.
 fn payload(n: usize) -> String {
     format!(
-        r#"{{"type":"delta","from":{n:07},"version":{n:07},"rows":[{{"id":"t148","values":[9,979,259],"cells":{{"F":{{"time":259}}}}}}]}}  "#
+        r#"{{"type":"delta","from":{n:07},"version":{n:07},"rows":[{{"id":"t148","values":[9,979,259],"cells":{{"F":{{"time":259}}}}}}]}}"#
     )
 }
 

@@ -1,5 +1,7 @@
 //! All servers in turn, round after round, and the table of medians.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -54,9 +56,9 @@ impl Table {
     /// Prints it as Markdown.
     pub(crate) fn print(&self) {
         println!(
-            "| viewers | server | CPU a delivery | ours / it | it / bare | p50 | p99 | last, p50 | last, p99 | memory a viewer | frame |"
+            "| viewers | server | CPU a delivery | ours / it | it / bare | p50 | p99 | last, p50 | last, p99 | last, p99, it / bare | memory a viewer | frame |"
         );
-        println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+        println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
         for (kind, viewers, runs) in &self.rows {
             let name = kind.name();
             let good: Vec<&Run> = runs.iter().flatten().collect();
@@ -73,21 +75,22 @@ impl Table {
             let mut cpu = format!("{:.2} us", of(|run| run.cpu_us));
             for (index, (beside, _)) in good[0].beside_us.iter().enumerate() {
                 let median = median(good.iter().map(|run| run.beside_us[index].1));
-                cpu += &format!(" ({beside} {median:.2})");
+                let _ = write!(cpu, " ({beside} {median:.2})");
             }
             let mut memory = format!("{:.1} KB", of(|run| run.memory) / 1024.0);
             for (index, (beside, _)) in good[0].beside_memory.iter().enumerate() {
                 let median = median(good.iter().map(|run| run.beside_memory[index].1));
-                memory += &format!(" ({beside} {:.1})", median / 1024.0);
+                let _ = write!(memory, " ({beside} {:.1})", median / 1024.0);
             }
             println!(
-                "| {viewers} | {name} | {cpu} | {} | {} | {} | {} | {} | {} | {memory} | {:.0} B |",
+                "| {viewers} | {name} | {cpu} | {} | {} | {} | {} | {} | {} | {} | {memory} | {:.0} B |",
                 ratio(self.cpu_ratio(OURS, *kind, *viewers)),
                 ratio(self.cpu_ratio(*kind, Kind::Bare, *viewers)),
                 ms(of(|run| run.p50_us)),
                 ms(of(|run| run.p99_us)),
                 ms(quantile(&last, 0.5)),
                 ms(quantile(&last, 0.99)),
+                ratio(self.last_ratio(*kind, *viewers)),
                 of(|run| run.frame_bytes),
             );
             let failed = runs.len() - good.len();
@@ -100,15 +103,25 @@ impl Table {
         }
     }
 
+    fn runs(&self, kind: Kind, viewers: usize) -> &[Result<Run, String>] {
+        self.rows
+            .iter()
+            .find(|(other, count, _)| (*other, *count) == (kind, viewers))
+            .map_or(&[][..], |(_, _, runs)| runs)
+    }
+
+    /// How late the last viewer has an update, beside the bare loop: p99 of all rounds' updates together.
+    fn last_ratio(&self, of: Kind, viewers: usize) -> f64 {
+        let late = |kind| {
+            let good: Vec<&Run> = self.runs(kind, viewers).iter().flatten().collect();
+            quantile(&last(&good), 0.99)
+        };
+        late(of) / late(Kind::Bare)
+    }
+
     /// How the CPU of two servers compares: the median of the rounds' ratios.
     fn cpu_ratio(&self, of: Kind, to: Kind, viewers: usize) -> f64 {
-        let runs = |kind| {
-            self.rows
-                .iter()
-                .find(|(other, count, _)| (*other, *count) == (kind, viewers))
-                .map_or(&[][..], |(_, _, runs)| runs)
-        };
-        let pairs = runs(of).iter().zip(runs(to));
+        let pairs = self.runs(of, viewers).iter().zip(self.runs(to, viewers));
         median(
             pairs.filter_map(|(of, to)| Some(of.as_ref().ok()?.cpu_us / to.as_ref().ok()?.cpu_us)),
         )
@@ -132,6 +145,7 @@ impl Table {
                     "p99_us": number(median(good.iter().map(|run| run.p99_us))),
                     "last_p50_us": number(quantile(&last, 0.5)),
                     "last_p99_us": number(quantile(&last, 0.99)),
+                    "last_p99_to_bare": number(self.last_ratio(*kind, *viewers)),
                     "memory_bytes": number(median(good.iter().map(|run| run.memory))),
                     "runs": good,
                     "errors": runs.iter().filter_map(|run| run.as_ref().err()).collect::<Vec<_>>(),
@@ -160,7 +174,7 @@ fn number(value: f64) -> Value {
 
 pub(crate) fn ratio(value: f64) -> String {
     if value.is_nan() {
-        "".to_owned()
+        String::new()
     } else {
         format!("{value:.2}")
     }
