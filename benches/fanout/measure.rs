@@ -34,6 +34,9 @@ pub(crate) struct Run {
     pub(crate) cpu_us: f64,
     /// CPU of what runs beside it, for each delivery, in us.
     pub(crate) beside_us: Vec<(String, f64)>,
+    /// How long the server waited while others used its core, for each ms of its own. Much more than the 0 of a quiet
+    /// machine: latencies are of the others' making, and caches were cold.
+    pub(crate) waited: f64,
     /// Resident memory that each viewer adds, in bytes.
     pub(crate) memory: f64,
     pub(crate) beside_memory: Vec<(String, f64)>,
@@ -104,7 +107,10 @@ pub(crate) fn run(kind: Kind, setup: &Setup, viewers: usize) -> anyhow::Result<R
     let deliveries = watchers.seen().messages - seen.messages;
     let bytes = watchers.seen().bytes - seen.bytes;
     let share = |ns: u64| ns as f64 / 1000.0 / deliveries as f64;
-    let cpu_us = share(server.process.cpu().since(&cpu));
+    let cpu_after = server.process.cpu();
+    let spent = cpu_after.since(&cpu);
+    let waited = cpu_after.waited_since(&cpu) as f64 / spent.max(1) as f64;
+    let cpu_us = share(spent);
     let beside_us = server
         .beside
         .iter()
@@ -127,6 +133,7 @@ pub(crate) fn run(kind: Kind, setup: &Setup, viewers: usize) -> anyhow::Result<R
         frame_bytes: bytes as f64 / deliveries as f64,
         cpu_us,
         beside_us,
+        waited,
         memory,
         beside_memory,
         p50_us: quantile(&arrivals, 0.5),

@@ -100,7 +100,7 @@ impl Process {
         Ok(())
     }
 
-    /// CPU time so far, by thread, in ns.
+    /// CPU time so far, by thread.
     pub(crate) fn cpu(&self) -> Cpu {
         let mut threads = BTreeMap::new();
         for process in family(self.0.id()) {
@@ -111,8 +111,9 @@ impl Process {
                 let Ok(stat) = fs::read_to_string(task.path().join("schedstat")) else {
                     continue;
                 };
-                let spent = stat.split(' ').next().and_then(|ns| ns.parse().ok());
-                threads.insert(task.file_name(), spent.unwrap_or(0));
+                let mut times = stat.split(' ').map(|ns| ns.parse().unwrap_or(0));
+                let (spent, waited) = (times.next().unwrap_or(0), times.next().unwrap_or(0));
+                threads.insert(task.file_name(), (spent, waited));
             }
         }
         Cpu(threads)
@@ -124,16 +125,28 @@ impl Process {
     }
 }
 
-/// CPU time by thread.
+/// What each thread has spent, and how long it was kept waiting for its core, in ns.
 #[derive(Debug)]
-pub(crate) struct Cpu(BTreeMap<std::ffi::OsString, u64>);
+pub(crate) struct Cpu(BTreeMap<std::ffi::OsString, (u64, u64)>);
 
 impl Cpu {
     /// What was spent since, in ns. Threads that ended between are not counted.
     pub(crate) fn since(&self, before: &Self) -> u64 {
+        self.sum(before, |(spent, _)| spent)
+    }
+
+    /// How long it waited since for others to leave its core, in ns.
+    pub(crate) fn waited_since(&self, before: &Self) -> u64 {
+        self.sum(before, |(_, waited)| waited)
+    }
+
+    fn sum(&self, before: &Self, of: fn((u64, u64)) -> u64) -> u64 {
         self.0
             .iter()
-            .map(|(thread, now)| now.saturating_sub(*before.0.get(thread).unwrap_or(&0)))
+            .map(|(thread, now)| {
+                let before = before.0.get(thread).copied().unwrap_or_default();
+                of(*now).saturating_sub(of(before))
+            })
             .sum()
     }
 }

@@ -227,10 +227,12 @@ impl Setup {
     }
 }
 
-/// 120 bytes, as large as a delta.
+/// 120 bytes, about as large as a delta.
 fn payload(n: usize) -> String {
+    // Of seven digits, whatever the number.
+    let version = 1_000_000 + n;
     format!(
-        r#"{{"type":"delta","from":{n:07},"version":{n:07},"rows":[{{"id":"t148","values":[9,979,259],"cells":{{"F":{{"time":259}}}}}}]}}"#
+        r#"{{"type":"delta","from":{version},"version":{version},"rows":[{{"id":"t148","values":[9,979,259],"cells":{{"F":{{"time":259}}}}}}]}}"#
     )
 }
 

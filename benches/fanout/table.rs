@@ -56,7 +56,7 @@ impl Table {
     /// Prints it as Markdown.
     pub(crate) fn print(&self) {
         println!(
-            "| viewers | server | CPU a delivery | ours / it | it / bare | p50 | p99 | last, p50 | last, p99 | last, p99, it / bare | memory a viewer | frame |"
+            "| viewers | server | CPU a delivery | ours / it | it / bare | p50 | p99 | last, p50 | last, p99 | last, p99, it / bare | memory a viewer | frame | waited |"
         );
         println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
         for (kind, viewers, runs) in &self.rows {
@@ -83,7 +83,7 @@ impl Table {
                 let _ = write!(memory, " ({beside} {:.1})", median / 1024.0);
             }
             println!(
-                "| {viewers} | {name} | {cpu} | {} | {} | {} | {} | {} | {} | {} | {memory} | {:.0} B |",
+                "| {viewers} | {name} | {cpu} | {} | {} | {} | {} | {} | {} | {} | {memory} | {:.0} B | {:.2} |",
                 ratio(self.cpu_ratio(OURS, *kind, *viewers)),
                 ratio(self.cpu_ratio(*kind, Kind::Bare, *viewers)),
                 ms(of(|run| run.p50_us)),
@@ -92,6 +92,7 @@ impl Table {
                 ms(quantile(&last, 0.99)),
                 ratio(self.last_ratio(*kind, *viewers)),
                 of(|run| run.frame_bytes),
+                of(|run| run.waited),
             );
             let failed = runs.len() - good.len();
             if failed > 0 {
@@ -101,6 +102,9 @@ impl Table {
         for (kind, why) in &self.skipped {
             println!("| | {} | skipped: {why} |", kind.name());
         }
+        println!(
+            "waited: while others used the server's core, for each ms of its own; of much more than 0, the machine was not quiet"
+        );
     }
 
     fn runs(&self, kind: Kind, viewers: usize) -> &[Result<Run, String>] {
@@ -146,6 +150,7 @@ impl Table {
                     "last_p50_us": number(quantile(&last, 0.5)),
                     "last_p99_us": number(quantile(&last, 0.99)),
                     "last_p99_to_bare": number(self.last_ratio(*kind, *viewers)),
+                    "waited": number(median(good.iter().map(|run| run.waited))),
                     "memory_bytes": number(median(good.iter().map(|run| run.memory))),
                     "runs": good,
                     "errors": runs.iter().filter_map(|run| run.as_ref().err()).collect::<Vec<_>>(),
