@@ -58,7 +58,7 @@ impl Table {
         println!(
             "| viewers | server | CPU a delivery | ours / it | it / bare | p50 | p99 | last, p50 | last, p99 | last, p99, it / bare | memory a viewer | frame | waited |"
         );
-        println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+        println!("|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
         for (kind, viewers, runs) in &self.rows {
             let name = kind.name();
             let good: Vec<&Run> = runs.iter().flatten().collect();
