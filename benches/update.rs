@@ -1,12 +1,10 @@
-//! What one update costs, from event to frame, and its parts.
+//! What one update costs, from event to frame.
 //!
-//! `cargo bench --bench update`. The last line compares an update late in a large contest with one early in it, in one run.
+//! `cargo bench --bench update`. Compares an update late in a large contest with one early in it, in one run.
 
 use std::{hint::black_box, time::Instant};
 
-use divan::{Bencher, black_box as bb};
 use rankcast::{
-    board::{Board, Column, Entry, Id, Key, Shape, Values},
     contest::{Contest, Event, Notification, Side},
     hub::lane::{Flushed, Lane},
     protocol::Limit,
@@ -19,7 +17,6 @@ const SUBMISSIONS: usize = 50_000;
 const OF_ONE_TEAM: usize = 5_000;
 
 fn main() {
-    divan::main();
     late_against_early();
 }
 
@@ -129,62 +126,4 @@ fn median(times: &[u128]) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
     sorted[sorted.len() / 2] as f64 / 1000.0
-}
-
-#[divan::bench]
-fn key(bencher: Bencher) {
-    let shape = shape();
-    let values = Values::new(&[9, 979, 259]).expect("three values");
-    bencher.bench(|| shape.key(bb(&values)));
-}
-
-#[divan::bench]
-fn key_back(bencher: Bencher) {
-    let shape = shape();
-    let key: Key = shape.key(&Values::new(&[9, 979, 259]).expect("three values"));
-    bencher.bench(|| bb(&key).decode(&shape.columns));
-}
-
-fn shape() -> Shape {
-    Shape::new(vec![
-        Column::descending("solved").ranking(),
-        Column::ascending("penalty").ranking(),
-        Column::ascending("last_accepted"),
-    ])
-}
-
-fn board(entries: usize) -> Board {
-    let mut board = Board::new(shape());
-    let rows = (0..entries).map(|n| {
-        let id: Id = format!("t{n}").into();
-        let entry = Entry::plain(&id, &[(n % 12) as i64, (n * 37 % 3000) as i64, 0]);
-        (id, Some(entry.into()))
-    });
-    board.update(1, rows.collect());
-    board
-}
-
-#[divan::bench(args = [120, 2_554, 20_000, 50_000])]
-fn move_one_entry(bencher: Bencher, entries: usize) {
-    let mut board = board(entries);
-    let mut version = 1;
-    bencher.bench_local(|| {
-        version += 1;
-        let number = version as usize * 7919 % entries;
-        let id: Id = format!("t{number}").into();
-        let entry = Entry::plain(&id, &[(version % 13) as i64, version as i64, 0]);
-        let step = board.update(version, vec![(id, Some(entry.into()))]);
-        step.map(|step| board.step_delta(&step, Some(100)))
-    });
-}
-
-#[divan::bench(args = [100, 2_554])]
-fn resume_after_a_hundred_changes(bencher: Bencher, entries: usize) {
-    let mut board = board(entries);
-    for version in 2..102 {
-        let id: Id = format!("t{}", version * 13 % entries as u64).into();
-        let entry = Entry::plain(&id, &[version as i64, 0, 0]);
-        board.update(version, vec![(id, Some(entry.into()))]);
-    }
-    bencher.bench(|| board.since(1, Some(100)));
 }
