@@ -3,17 +3,23 @@
 
 pub mod attempt;
 pub mod contest;
+pub mod fetch;
 pub mod judge;
 pub mod mix;
 pub mod place;
 pub mod report;
 pub mod settle;
+pub mod stage;
 pub mod state;
 pub mod tally;
 pub mod viewer;
 pub mod wire;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use anyhow::bail;
 use clap::Args;
@@ -27,13 +33,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{Access, Outcome, contest_id};
 use attempt::Attempts;
 use contest::Contest;
+use fetch::FETCHES_MAX;
 use judge::{Choice, Judge, POSTS_MAX};
 use mix::Mix;
 use place::Net;
 use report::{Progress, Report};
 use settle::settle;
+use stage::{Seat, Stage};
 use state::Lane;
-use viewer::{FETCHES_MAX, Seat, Stage, Viewer};
+use viewer::Viewer;
 
 /// File descriptors for everything but viewers, posts and fetches.
 const FILES_BESIDE: u64 = 64;
@@ -149,12 +157,12 @@ impl Load {
             path: contest.path.clone(),
             lanes: std::array::from_fn(|_| Lane::new(attempts.clone())),
             tally: tally::Tally::default(),
-            wave: std::sync::Mutex::new(CancellationToken::new()),
+            wave: Mutex::new(CancellationToken::new()),
             wave_within: Duration::from_secs_f64(self.wave_seconds),
             settling: CancellationToken::new(),
             asleep_max: Duration::from_secs_f64(self.seconds * ASLEEP_PART),
             fetches: Semaphore::new(FETCHES_MAX),
-            problems: std::sync::Mutex::default(),
+            problems: Mutex::default(),
         });
         let report = self.play(&stage, &contest, &attempts, key.as_deref()).await;
         if contest.made && !self.keep {
@@ -206,7 +214,7 @@ impl Load {
             let rate = self.connect_rate;
             watching.spawn(async move {
                 let watch = async {
-                    viewer::turn(start, seat.index, rate).await;
+                    stage::turn(start, seat.index, rate).await;
                     Viewer::new(&stage, &seat).run().await;
                 };
                 stop.run_until_cancelled(watch).await;
@@ -256,8 +264,9 @@ impl Load {
         waves.abort();
         stage.settling.cancel();
         let patience = Duration::from_secs_f64(self.settle);
+        let accepted = contest.made.then(|| stage.tally.accepted.get());
         let standing = at_once
-            .run_until_cancelled(settle(stage, &seats, patience))
+            .run_until_cancelled(settle(stage, &seats, accepted, patience))
             .await
             .unwrap_or_default();
         let report = Report::new(
@@ -315,6 +324,11 @@ impl Load {
             stage.drop_all();
         }
     }
+}
+
+/// Locks; a panic elsewhere under the lock leaves nothing half done here, and will be told anyway.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn signals(early: CancellationToken, at_once: CancellationToken) {

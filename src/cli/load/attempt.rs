@@ -10,6 +10,7 @@ use std::{
 
 use tokio::time::Instant;
 
+use super::locked;
 use crate::board::Entry;
 
 /// One judgement that was sent.
@@ -34,7 +35,10 @@ impl Attempt {
 /// All attempts of a run, by team, problem and number. The n-th attempt at a problem is the one that makes `tries` n: the
 /// judge sends those of one cell one after the other.
 #[derive(Debug, Default)]
-pub struct Attempts(Mutex<HashMap<String, HashMap<String, Vec<Arc<Attempt>>>>>);
+pub struct Attempts(Mutex<HashMap<String, Team>>);
+
+/// The attempts of a team, by problem.
+type Team = HashMap<String, Vec<Arc<Attempt>>>;
 
 impl Attempts {
     /// The next attempt of a team at a problem begins now.
@@ -76,7 +80,7 @@ impl Attempts {
             .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, HashMap<String, Vec<Arc<Attempt>>>>> {
-        self.0.lock().expect("no panic under the lock")
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Team>> {
+        locked(&self.0)
     }
 }

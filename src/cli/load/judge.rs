@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     attempt::Attempts,
-    viewer::{Stage, random},
+    stage::{Stage, random},
 };
 use crate::{contest::clock, web::judge::Posted};
 
@@ -78,8 +78,8 @@ impl Choice {
         }
     }
 
-    /// The next one.
-    pub fn next(&mut self) -> Verdict {
+    /// Chooses the next one.
+    pub fn choose(&mut self) -> Verdict {
         let cell = loop {
             let leaders = self.teams.min(LEADERS);
             let among = if self.random.random_bool(ANYBODY) {
@@ -152,7 +152,7 @@ impl Judge {
             if Instant::now() > end {
                 break;
             }
-            let verdict = choice.next();
+            let verdict = choice.choose();
             let (done, after) = oneshot::channel();
             let before = newest.insert((verdict.team, verdict.problem), after);
             let judge = self.clone();
@@ -189,8 +189,7 @@ impl Judge {
             let server = self.server.load(Ordering::Relaxed);
             let said = match self.send(server, body.clone()).await {
                 Ok(()) => return tally.accepted.one(),
-                Err(Problem::Refused(said)) => said,
-                Err(Problem::Away(_)) if Instant::now() < give_up => {
+                Err(problem) if problem.away && Instant::now() < give_up => {
                     tally.retries.one();
                     // Whoever finds a server away first moves all to the next.
                     let next = (server + 1) % self.stage.net.places.len();
@@ -204,9 +203,8 @@ impl Judge {
                     pause = (pause * 2).min(PAUSE_MAX);
                     continue;
                 }
-                Err(Problem::Away(said)) => said,
+                Err(problem) => problem.said,
             };
-            tally.not_accepted.one();
             return tally.fault(|| format!("a judgement was not accepted: {said}"));
         }
     }
@@ -222,7 +220,10 @@ impl Judge {
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
         }
-        let away = |error: reqwest::Error| Problem::Away(error.to_string());
+        let away = |error: reqwest::Error| Problem {
+            away: true,
+            said: error.to_string(),
+        };
         let answer = request.send().await.map_err(away)?;
         let status = answer.status();
         let text = answer.bytes().await.map_err(away)?;
@@ -231,7 +232,10 @@ impl Judge {
             format!("{status}: {text}")
         };
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return Err(Problem::Away(said()));
+            return Err(Problem {
+                away: true,
+                said: said(),
+            });
         }
         let posted: Posted = serde_json::from_slice(&text).unwrap_or_default();
         let taken = posted.accepted + posted.repeated > 0
@@ -240,17 +244,19 @@ impl Judge {
         if status.is_success() && taken {
             Ok(())
         } else {
-            Err(Problem::Refused(said()))
+            Err(Problem {
+                away: false,
+                said: said(),
+            })
         }
     }
 }
 
 /// Why a judgement was not taken.
-enum Problem {
-    /// Another server may take it, or this one later.
-    Away(String),
-    /// It never will be.
-    Refused(String),
+struct Problem {
+    /// Another server may take it, or this one later; else none ever will.
+    away: bool,
+    said: String,
 }
 
 #[cfg(test)]
@@ -259,7 +265,7 @@ mod tests {
 
     fn verdicts(seed: u64, teams: usize, problems: usize, total: u64) -> Vec<Verdict> {
         let mut choice = Choice::new(seed, teams, problems, total);
-        (0..total).map(|_| choice.next()).collect()
+        (0..total).map(|_| choice.choose()).collect()
     }
 
     #[test]

@@ -13,8 +13,8 @@ use super::{
     attempt::Attempts,
     contest::Contest,
     settle::Standing,
+    stage::{Seat, Stage},
     tally::histogram,
-    viewer::{Seat, Stage},
 };
 
 /// How often it is told how it goes.

@@ -5,8 +5,8 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
 use super::{
+    stage::{Seat, Stage},
     state::State,
-    viewer::{Seat, Stage},
 };
 use crate::protocol::{Limit, message::SnapshotIn};
 
@@ -26,25 +26,31 @@ pub struct Standing {
     pub shown: Option<u64>,
 }
 
-/// Waits until all viewers have the final boards, or time is up.
-pub async fn settle(stage: &Stage, seats: &[Arc<Seat>], patience: Duration) -> Standing {
+/// Waits until all viewers have the final boards, or time is up. `accepted`: so many attempts have to be shown.
+pub async fn settle(
+    stage: &Stage,
+    seats: &[Arc<Seat>],
+    accepted: Option<u64>,
+    patience: Duration,
+) -> Standing {
     let deadline = Instant::now() + patience;
     loop {
         // Asked for anew each time: a server may have been away, or behind.
-        let standing = stand(stage, seats).await;
-        if standing.exact == standing.of || Instant::now() >= deadline {
+        let standing = compare(stage, seats).await;
+        let all_shown = accepted.is_none() || standing.shown == accepted;
+        if all_shown && standing.exact == standing.of || Instant::now() >= deadline {
             return standing;
         }
         sleep(LOOK_AGAIN).await;
     }
 }
 
-async fn stand(stage: &Stage, seats: &[Arc<Seat>]) -> Standing {
+async fn compare(stage: &Stage, seats: &[Arc<Seat>]) -> Standing {
     let mut finals: HashMap<&str, Option<State>> = HashMap::new();
     // The whole board, to count what it shows.
     let all = newest(stage, Limit::All).await;
-    let shown = all.as_ref().map(|state| {
-        let cells = state
+    let shown = all.as_ref().map(|all| {
+        let cells = all
             .window()
             .rows()
             .iter()
@@ -52,7 +58,7 @@ async fn stand(stage: &Stage, seats: &[Arc<Seat>]) -> Standing {
         cells.map(|cell| u64::from(cell.tries)).sum()
     });
     finals.insert(Limit::All.name(), all);
-    let mut standing = Standing {
+    let mut result = Standing {
         of: seats.len(),
         shown,
         ..Standing::default()
@@ -66,18 +72,18 @@ async fn stand(stage: &Stage, seats: &[Arc<Seat>]) -> Standing {
         }
         let held = seat.held();
         if !held.following {
-            standing.away += 1;
+            result.away += 1;
             continue;
         }
-        let (Some(state), Some(board)) = (&held.state, &finals[limit]) else {
+        let (Some(mine), Some(board)) = (&held.state, &finals[limit]) else {
             continue;
         };
         let (_, exact) = compared
-            .entry(Arc::as_ptr(state))
-            .or_insert_with(|| (state.clone(), state.shows(board)));
-        standing.exact += usize::from(*exact);
+            .entry(Arc::as_ptr(mine))
+            .or_insert_with(|| (mine.clone(), mine.shows(board)));
+        result.exact += usize::from(*exact);
     }
-    standing
+    result
 }
 
 /// The newest board that any of the servers has.

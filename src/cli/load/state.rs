@@ -13,7 +13,10 @@ use std::{
 use bytes::Bytes;
 use flate2::read::GzDecoder;
 
-use super::attempt::{Attempt, Attempts};
+use super::{
+    attempt::{Attempt, Attempts},
+    locked,
+};
 use crate::{
     board::{Delta, Entry, Window},
     protocol::message::{DeltaIn, SnapshotIn},
@@ -135,7 +138,7 @@ impl Lane {
 
     /// Applies a delta. `None`: it is old news. An error says why it does not fit, or what is wrong with it.
     pub fn delta(&self, from: &Arc<State>, bytes: &Bytes) -> Result<Option<Taken>, String> {
-        let mut steps = from.steps.lock().expect("no panic under the lock");
+        let mut steps = locked(&from.steps);
         if let Some(taken) = find(from, &steps, bytes) {
             return Ok(Some(taken));
         }
@@ -174,7 +177,7 @@ impl Lane {
                 merged: false,
             });
         };
-        let mut steps = from.steps.lock().expect("no panic under the lock");
+        let mut steps = locked(&from.steps);
         if let Some(taken) = find(from, &steps, bytes) {
             return Ok(taken);
         }
@@ -260,7 +263,7 @@ impl Lane {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().expect("no panic under the lock")
+        locked(&self.known)
     }
 }
 

@@ -10,6 +10,8 @@ use std::{
 
 use hdrhistogram::Histogram;
 
+use super::locked;
+
 /// The histograms are shared by so many locks, so that the threads seldom meet at one.
 const SHARDS: usize = 8;
 
@@ -40,6 +42,7 @@ impl Latencies {
 }
 
 /// An empty histogram of microseconds.
+#[allow(clippy::missing_panics_doc)] // the bounds are constants, and in order
 pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENCY_MAX, 3).expect("the bounds are in order")
 }
@@ -88,12 +91,10 @@ pub struct Tally {
     pub reloads: Count,
     /// Deltas that span several frames.
     pub merged: Count,
-    /// Judgements that were sent, accepted, and given up.
+    /// Judgements that were sent.
     pub posted: Count,
-    #[allow(missing_docs)]
+    /// Judgements that a server took.
     pub accepted: Count,
-    #[allow(missing_docs)]
-    pub not_accepted: Count,
     /// Answers to judgements that had to be asked for again: a server was away, or took too long.
     pub retries: Count,
     latencies: Shards,
@@ -127,7 +128,7 @@ impl Tally {
 
     /// Something happened that the protocol does not allow, or a judgement was not taken.
     pub fn fault(&self, what: impl FnOnce() -> String) {
-        let mut faults = self.faults.lock().expect("no panic under the lock");
+        let mut faults = locked(&self.faults);
         faults.total += 1;
         if faults.told.len() < FAULTS_TOLD {
             let what = what();
@@ -139,31 +140,32 @@ impl Tally {
 
     /// What went wrong so far.
     pub fn faults(&self) -> Faults {
-        self.faults.lock().expect("no panic under the lock").clone()
+        locked(&self.faults).clone()
     }
 
     /// A server closed a connection, with a code or without.
     pub fn closed(&self, code: Option<u16>) {
-        let mut closes = self.closes.lock().expect("no panic under the lock");
+        let mut closes = locked(&self.closes);
         *closes.entry(code).or_default() += 1;
     }
 
     /// Closed connections by code; `None`: without one.
     pub fn closes(&self) -> BTreeMap<Option<u16>, u64> {
-        self.closes.lock().expect("no panic under the lock").clone()
+        locked(&self.closes).clone()
     }
 
     /// Records latencies of the viewer with this number.
     pub fn record(&self, viewer: usize, record: impl FnOnce(&mut Latencies)) {
         let shard = &self.latencies.0[viewer % SHARDS];
-        record(&mut shard.lock().expect("no panic under the lock"));
+        record(&mut locked(shard));
     }
 
     /// All latencies so far.
+    #[allow(clippy::missing_panics_doc)] // all histograms have the same bounds
     pub fn latencies(&self) -> Latencies {
         let mut all = Latencies::new();
         for shard in &self.latencies.0 {
-            let shard = shard.lock().expect("no panic under the lock");
+            let shard = locked(shard);
             let add = |to: &mut Histogram<u64>, from: &Histogram<u64>| {
                 to.add(from).expect("the bounds are the same");
             };

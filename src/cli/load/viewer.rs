@@ -3,28 +3,25 @@
 use std::{
     future::{Future, pending},
     pin::{Pin, pin},
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
-use rand::RngExt as _;
 use serde::Deserialize;
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, Sleep, sleep, sleep_until},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
-    place::Net,
-    state::{Lane, State, Taken},
+    fetch::{Fetch, Reload},
+    locked,
+    stage::{Seat, Stage, random},
+    state::{State, Taken},
     tally::Tally,
     wire::{Ask, Heard, Refused, Wire},
 };
 use crate::{
     contest::ProblemLine,
-    protocol::{Close, Limit, message},
+    protocol::{Close, message},
 };
 
 /// How long a server may be silent before a connection counts as dead; it pings every 25 s.
@@ -35,13 +32,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
 
 /// The most that a viewer waits beyond `retry_ms`, so that those who were told the same do not come together.
-const JITTER: Duration = Duration::from_millis(200);
-
-/// Boards that are fetched at the same time: each takes a connection.
-pub const FETCHES_MAX: usize = 200;
-
-/// How often a board is asked for before a viewer starts over.
-const FETCH_TRIES: u32 = 5;
+pub const JITTER: Duration = Duration::from_millis(200);
 
 /// Frames that a viewer keeps while it fetches a board, before it starts over.
 const KEPT_MAX: usize = 4096;
@@ -51,98 +42,6 @@ const KEPT_MAX: usize = 4096;
 const AWAKE: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(6)];
 const ASLEEP: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(40)];
 
-/// What all viewers share.
-pub struct Stage {
-    /// The servers.
-    pub net: Net,
-    /// `/api/contests/x`
-    pub path: String,
-    /// The boards, by limit.
-    pub lanes: [Lane; Limit::ALL.len()],
-    /// What is counted.
-    pub tally: Tally,
-    /// Cancelled, and another one put in its place, when all viewers are to drop their connections.
-    pub wave: Mutex<CancellationToken>,
-    /// They come back within this time.
-    pub wave_within: Duration,
-    /// Cancelled when everybody is to read all that there is.
-    pub settling: CancellationToken,
-    /// Of a slow viewer's sleep: no longer than this, so that a short test sees it wake.
-    pub asleep_max: Duration,
-    /// Of fetched boards.
-    pub fetches: Semaphore,
-    /// The last problems message that was found to be one, by limit: it is the same for all.
-    pub problems: Mutex<[Bytes; Limit::ALL.len()]>,
-}
-
-impl Stage {
-    fn lane(&self, limit: Limit) -> &Lane {
-        &self.lanes[limit.index()]
-    }
-
-    fn wave(&self) -> CancellationToken {
-        self.wave.lock().expect("no panic under the lock").clone()
-    }
-
-    /// Drops all connections.
-    pub fn drop_all(&self) {
-        let next = CancellationToken::new();
-        let wave = std::mem::replace(
-            &mut *self.wave.lock().expect("no panic under the lock"),
-            next,
-        );
-        wave.cancel();
-    }
-}
-
-/// What a viewer is, and where others can see how it is doing.
-pub struct Seat {
-    /// Its number.
-    pub index: usize,
-    /// How much of the board it watches.
-    pub limit: Limit,
-    /// By server-sent events.
-    pub events: bool,
-    /// It stops reading for long stretches.
-    pub slow: bool,
-    held: Mutex<Held>,
-}
-
-/// What a viewer has.
-#[derive(Clone, Default)]
-pub struct Held {
-    /// The board.
-    pub state: Option<Arc<State>>,
-    /// It is connected, and not fetching a board.
-    pub following: bool,
-}
-
-impl Seat {
-    /// A viewer that has nothing yet.
-    pub fn new(index: usize, limit: Limit, events: bool, slow: bool) -> Self {
-        Self {
-            index,
-            limit,
-            events,
-            slow,
-            held: Mutex::default(),
-        }
-    }
-
-    /// What it has now.
-    pub fn held(&self) -> Held {
-        self.held.lock().expect("no panic under the lock").clone()
-    }
-
-    fn hold(&self, state: Option<&Arc<State>>, following: bool) {
-        let mut held = self.held.lock().expect("no panic under the lock");
-        if let Some(state) = state {
-            held.state = Some(state.clone());
-        }
-        held.following = following;
-    }
-}
-
 /// Why a connection ended.
 enum Left {
     /// All were to drop theirs.
@@ -151,16 +50,6 @@ enum Left {
     Away(Duration),
     /// Do not come back.
     ForEver,
-}
-
-/// A whole board on its way.
-type Fetch<'a> = Pin<Box<dyn Future<Output = Option<(Bytes, bool)>> + Send + 'a>>;
-
-#[derive(Deserialize)]
-struct Reload {
-    epoch: String,
-    version: u64,
-    retry_ms: u64,
 }
 
 #[derive(Deserialize)]
@@ -331,9 +220,13 @@ impl<'a> Viewer<'a> {
             };
             match taken {
                 Ok(Next::On) => {}
-                Ok(Next::Fetch(after)) => {
+                Ok(Next::Fetch) => {
                     self.seat.hold(None, false);
-                    fetch = Some(self.fetch(server, after));
+                    let place = &stage.net.places[server];
+                    fetch = self
+                        .wanted
+                        .as_ref()
+                        .map(|wanted| wanted.fetch(stage, place, &self.board));
                 }
                 Ok(Next::Bye(after)) => bye = after + random(Duration::ZERO, JITTER),
                 Ok(Next::StartOver) => return Left::Away(Duration::ZERO),
@@ -377,10 +270,9 @@ impl<'a> Viewer<'a> {
             }
             "reload" => {
                 let reload: Reload = serde_json::from_slice(&bytes).map_err(broken)?;
-                let after = Duration::from_millis(reload.retry_ms) + random(Duration::ZERO, JITTER);
                 self.wanted = Some(reload);
                 self.kept.clear();
-                Ok(Next::Fetch(after))
+                Ok(Next::Fetch)
             }
             "bye" => {
                 let bye: Bye = serde_json::from_slice(&bytes).map_err(broken)?;
@@ -454,7 +346,7 @@ impl<'a> Viewer<'a> {
             #[allow(dead_code)]
             problems: Vec<ProblemLine>,
         }
-        let mut known = self.stage.problems.lock().expect("no panic under the lock");
+        let mut known = locked(&self.stage.problems);
         let known = &mut known[self.seat.limit.index()];
         if known != bytes {
             serde_json::from_slice::<Problems>(bytes)
@@ -475,59 +367,15 @@ impl<'a> Viewer<'a> {
         }
         Ok(())
     }
-
-    /// Fetches the board that `reload` asked for. `None`: it is not to be had here.
-    fn fetch(&self, server: usize, after: Duration) -> Fetch<'a> {
-        let stage = self.stage;
-        let min = self.wanted.as_ref().map_or(String::new(), |wanted| {
-            format!("&min={}-{}", wanted.epoch, wanted.version)
-        });
-        let wanted = self
-            .wanted
-            .as_ref()
-            .map(|wanted| (wanted.epoch.clone(), wanted.version));
-        let url = format!("{}{}{min}", stage.net.places[server].base, self.board);
-        Box::pin(async move {
-            sleep(after).await;
-            for attempt in 1..=FETCH_TRIES {
-                let permit = stage.fetches.acquire().await.ok()?;
-                // Asked for by hand, so that what is compressed stays so: it is the same for all, and unpacked once.
-                let request = stage.net.http.get(&url).header("accept-encoding", "gzip");
-                let answer = request.send().await.ok()?;
-                if answer.status().is_success() {
-                    let gzip = answer.headers().contains_key("content-encoding");
-                    let tag = answer.headers().get("etag");
-                    let tag = tag.and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-                    let bytes = answer.bytes().await.ok()?;
-                    stage.tally.bytes.add(bytes.len() as u64);
-                    if reaches(tag.as_deref(), wanted.as_ref()) {
-                        return Some((bytes, gzip));
-                    }
-                }
-                drop(permit);
-                sleep(random(PAUSE_MIN, PAUSE_MIN * (1 << attempt))).await;
-            }
-            None
-        })
-    }
 }
 
 /// What follows from a message.
 enum Next {
     On,
-    Fetch(Duration),
+    /// The board that is wanted now.
+    Fetch,
     Bye(Duration),
     StartOver,
-}
-
-/// Is the board with this entity tag as new as the one that was asked for? A server that waited for a version in vain
-/// answers with what it has, and the frames that came meanwhile would not fit.
-fn reaches(tag: Option<&str>, wanted: Option<&(String, u64)>) -> bool {
-    let Some((tag, (epoch, version))) = tag.zip(wanted) else {
-        return true;
-    };
-    let position: Result<crate::protocol::Position, _> = tag.trim_matches('"').parse();
-    position.is_ok_and(|at| at.epoch == *epoch && at.version >= *version)
 }
 
 /// What to do after a close code.
@@ -577,19 +425,6 @@ async fn ready<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
     }
 }
 
-/// A time between two.
-pub fn random(from: Duration, to: Duration) -> Duration {
-    if from >= to {
-        return from;
-    }
-    rand::rng().random_range(from..to)
-}
-
-/// When the viewer with this number comes, if so many come in a second.
-pub async fn turn(start: Instant, index: usize, rate: f64) {
-    sleep_until(start + Duration::from_secs_f64(index as f64 / rate)).await;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -606,21 +441,5 @@ mod tests {
         for text in ["", "{", "{}", "[]", r#"{"type":1}"#, r#"{"type":"delta"#] {
             assert!(kind(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_board_that_is_too_old_is_not_taken() {
-        let wanted = ("k".to_owned(), 5);
-        for (tag, taken) in [
-            (Some("\"k-5\""), true),
-            (Some("\"k-9\""), true),
-            (Some("\"k-4\""), false),
-            (Some("\"m-9\""), false),
-            (Some("?"), false),
-            (None, true),
-        ] {
-            assert_eq!(reaches(tag, Some(&wanted)), taken, "{tag:?}");
-        }
-        assert!(reaches(Some("\"k-1\""), None));
     }
 }

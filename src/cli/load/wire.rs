@@ -23,8 +23,8 @@ use tokio_tungstenite::{
 
 use super::place::{Net, Place, Stream};
 
-/// What a WebSocket reads at once, in bytes: frames are small, and viewers many.
-const READ_BUFFER: usize = 4 * 1024;
+/// What a WebSocket reads at once, in bytes: frames are small, viewers many, and the buffer is cleared for each read.
+const READ_BUFFER: usize = 2 * 1024;
 
 /// What an event stream reads at once, in bytes: the least that is possible.
 const EVENT_BUFFER: usize = 8 * 1024;
@@ -120,9 +120,11 @@ impl Wire {
     }
 }
 
+type Connection = http1::Connection<TokioIo<Box<dyn Stream>>, Empty<Bytes>>;
+
 /// A connection that carries an event stream.
 pub struct Events {
-    connection: Option<Pin<Box<http1::Connection<TokioIo<Box<dyn Stream>>, Empty<Bytes>>>>>,
+    connection: Option<Pin<Box<Connection>>>,
     body: Incoming,
     buffer: BytesMut,
 }

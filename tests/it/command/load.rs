@@ -124,7 +124,7 @@ async fn a_node_that_is_killed_costs_nothing() {
     let running = tokio::spawn(load(servers, words));
     tokio::time::sleep(Duration::from_millis(2500)).await;
     first.kill();
-    tokio::time::sleep(Duration::from_millis(1000)).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     first.restart().await;
     let output = running.await.unwrap();
     ended(&output, 0);
