@@ -8,7 +8,7 @@ use rankcast::{
     board::Board,
     cli::demo::generator::Plan,
     contest::{Contest, Notification, Side},
-    hub::lane::Lane,
+    hub::lane::{Flushed, Lane},
     protocol::{Limit, message::WholeRow},
 };
 use serde::Serialize;
@@ -193,7 +193,8 @@ fn windows(replay: &Replay) -> anyhow::Result<Vec<Option<Vec<u8>>>> {
         if let Some(step) = &step {
             lane.absorb(board, step);
         }
-        windows.push(lane.flush(board, "bench").map(|_| window(board, limit)));
+        let changed = !matches!(lane.flush(board, "bench"), Flushed::Nothing);
+        windows.push(changed.then(|| window(board, limit)));
     }
     Ok(windows)
 }
