@@ -8,6 +8,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, pem::PemObject as _},
 };
 use rustls_platform_verifier::BuilderVerifierExt as _;
+use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpSocket,
@@ -25,6 +26,10 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 /// The receive buffer of a slow viewer, in bytes. With the usual one the kernel would take minutes of frames for a viewer
 /// that reads nothing, and the server would not notice.
 const SMALL_BUFFER: u32 = 4096;
+
+/// The largest segment that a slow viewer takes, in bytes: the least that everybody has to take (RFC 9293, 3.7.1). A sender's
+/// buffer grows with it: with the 64 KB of a loopback it would hold more than a megabyte of frames.
+const SMALL_SEGMENT: u32 = 536;
 
 /// A connection of a viewer.
 pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -116,6 +121,7 @@ impl Net {
         };
         if slow {
             socket.set_recv_buffer_size(SMALL_BUFFER)?;
+            SockRef::from(&socket).set_tcp_mss(SMALL_SEGMENT)?;
         }
         // A closed connection gives its port back at once: thousands that wait for a minute each would use up all ports.
         socket.set_zero_linger()?;
