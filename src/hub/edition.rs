@@ -27,6 +27,15 @@ pub struct Edition {
 }
 
 impl Edition {
+    /// Does a viewer that has seen this have all that it says? Somebody may have told it in passing.
+    pub(super) fn is_known(&self, seen: &Seen) -> bool {
+        self.from.history != 0
+            && seen.history == self.to.history
+            && seen.version >= self.to.version
+            && seen.problems >= self.to.problems
+            && seen.state == self.to.state
+    }
+
     /// What a viewer has seen after it; `None` if it leads on from somewhere else.
     pub(super) fn takes(&self, seen: &Seen) -> Option<Seen> {
         let fits = self.from.history != 0

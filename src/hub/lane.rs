@@ -101,6 +101,11 @@ impl Lane {
         self.head
     }
 
+    /// Did something change in this window since the newest frame?
+    pub fn has_pending(&self) -> bool {
+        self.pending.as_ref().is_some_and(|delta| !delta.is_empty())
+    }
+
     /// Takes in a step, right after the board made it.
     pub fn absorb(&mut self, board: &Board, step: &Step) {
         let mut delta = board.step_delta(step, self.limit.rows());

@@ -142,6 +142,11 @@ impl Socket {
         Ok(())
     }
 
+    /// Does something wait to be written?
+    pub fn has_waiting(&self) -> bool {
+        self.out().is_busy()
+    }
+
     /// Writes what waits, and all that the viewer has not been told yet.
     pub fn push(&self) -> Pushed {
         self.out().push(&self.stream)
@@ -183,8 +188,8 @@ impl Socket {
     /// Writes an edition, or whatever else brings the viewer to where its lane is. Answers how many messages went out.
     pub(super) fn deliver(&self, edition: &Edition) -> u64 {
         let mut out = self.out();
-        if out.is_busy() || out.ended != Ended::No {
-            // Whoever ends what is under way asks for the rest.
+        // Whoever ends what is under way asks for the rest.
+        if out.is_busy() || out.ended != Ended::No || out.viewer.knows(edition) {
             return 0;
         }
         let messages = if out.viewer.take(edition) {
@@ -315,9 +320,10 @@ impl Out {
         }
     }
 
-    /// Writes bytes when nothing else is under way. Nothing is copied or counted where the kernel takes them all.
+    /// Writes bytes when nothing else is under way. Nothing is copied or counted where the kernel takes them all, and the
+    /// runtime is not asked whether it believes that the socket can be written: nearly always it can.
     fn send(&mut self, stream: &TcpStream, bytes: &Bytes) {
-        match stream.try_write(bytes) {
+        match socket2::SockRef::from(stream).send(bytes) {
             Ok(written) if written == bytes.len() => {}
             Ok(written) => self.rest = bytes.slice(written..),
             Err(error)

@@ -23,6 +23,9 @@ use crate::{
 /// How often changed statistics of problems are told, at the most.
 pub const PROBLEMS_EVERY: Duration = Duration::from_secs(1);
 
+/// How much longer they may wait for a delta to go along with: a sweep of their own holds up the delta that comes meanwhile.
+const PROBLEMS_GRACE: Duration = Duration::from_millis(500);
+
 /// One view of a contest.
 #[derive(Debug)]
 pub(super) struct View {
@@ -149,10 +152,12 @@ impl View {
             .problems
             .values()
             .any(|version| *version > self.problems_told);
-        let due = self
-            .problems_told_at
-            .map_or(now, |told| told + PROBLEMS_EVERY);
-        if waits && due <= now {
+        let due = self.problems_told_at.map(|told| told + PROBLEMS_EVERY);
+        let alone = due.map(|due| due + PROBLEMS_GRACE);
+        let along = self.for_all || self.lanes.iter().flatten().any(Lane::has_pending);
+        let passed = |time: Option<Instant>| time.is_none_or(|time| time <= now);
+        let told = waits && (passed(alone) || (along && passed(due)));
+        if told {
             let from = std::mem::replace(&mut self.problems_told, version);
             self.problems_told_at = Some(now);
             self.problems_frame = self
@@ -179,7 +184,7 @@ impl View {
             }
         }
         self.wake_followers.send_modify(|wakings| *wakings += 1);
-        (waits && due > now).then_some(due)
+        alone.filter(|_| waits && !told)
     }
 
     /// What a lane has to say, if anything.

@@ -135,6 +135,11 @@ impl Viewer {
         Frame::new(&Message::State(core.state(self.side)), position)
     }
 
+    /// Has it been told all that an edition says?
+    pub(super) fn knows(&self, edition: &Edition) -> bool {
+        edition.is_known(&self.seen)
+    }
+
     /// Takes an edition, if it leads on from where this viewer stands: then its messages are to be sent.
     pub(super) fn take(&mut self, edition: &Edition) -> bool {
         match edition.takes(&self.seen) {

@@ -148,7 +148,9 @@ pub(super) async fn serve(socket: Arc<Socket>, early: Bytes, patience: Duration)
                     socket.push();
                     return;
                 }
-                pushed = socket.push();
+                if !stuck && socket.has_waiting() {
+                    pushed = socket.push();
+                }
             }
             ready = stream.writable(), if stuck => {
                 if ready.is_err() {
