@@ -37,7 +37,10 @@ pub struct Doctor {
     /// Processor time of one delivery, in us: measure it with scripts/bench
     #[arg(long, default_value_t = Machine::default().delivery_us, value_name = "US")]
     pub delivery_us: f64,
-    /// How much of cores and network is planned for; the rest is for peaks, and for the viewers of a server that is gone
+    /// The most viewers of one server (its --max-viewers)
+    #[arg(long, default_value_t = Machine::default().seats, value_name = "N")]
+    pub max_viewers: u64,
+    /// How much of all that is planned for; the rest is for peaks, and for the viewers of a server that is gone
     #[arg(long, default_value_t = Machine::default().load, value_name = "SHARE")]
     pub load: f64,
 }
@@ -58,6 +61,7 @@ impl Doctor {
             network_gbit: self.network,
             delivery_us: self.delivery_us,
             load: self.load,
+            seats: self.max_viewers,
             ..Machine::default()
         };
         print!(

@@ -183,7 +183,8 @@ impl Load {
 
     /// Makes room for all connections.
     fn raise_files(&self) -> anyhow::Result<()> {
-        let needed = self.viewers as u64 + (FETCHES_MAX + POSTS_MAX) as u64 + FILES_BESIDE;
+        let needed =
+            (self.viewers as u64).saturating_add((FETCHES_MAX + POSTS_MAX) as u64 + FILES_BESIDE);
         let allowed = rlimit::increase_nofile_limit(u64::MAX)?;
         if needed > allowed {
             bail!(
@@ -348,11 +349,13 @@ fn number(text: &str, fits: impl FnOnce(f64) -> bool, expected: &str) -> Result<
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    number(text, |rate| (0.0..=10_000.0).contains(&rate), "0 to 10000")
+    let fits = |rate| rate == 0.0 || (0.001..=10_000.0).contains(&rate);
+    number(text, fits, "0, or 0.001 to 10000")
 }
 
 fn positive(text: &str) -> Result<f64, String> {
-    number(text, |rate| rate > 0.0, "a number above 0")
+    let fits = |rate| (0.001..=1e6).contains(&rate);
+    number(text, fits, "0.001 to 1000000")
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -119,7 +119,7 @@ const FILES_BESIDES_VIEWERS: u64 = 256;
 /// Each viewer is an open file, and systems allow 1,024 until somebody asks for more. What cannot be had is said now rather
 /// than when the last seat is asked for.
 pub fn raise_open_files(viewers: usize) {
-    let needed = viewers as u64 + FILES_BESIDES_VIEWERS;
+    let needed = (viewers as u64).saturating_add(FILES_BESIDES_VIEWERS);
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(open_files) => {
             metrics::gauge!("rankcast_open_files_max").set(open_files as f64);

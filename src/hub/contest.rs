@@ -1,6 +1,7 @@
 //! One contest as this server follows it: a task that tails the log and folds it, and the state that viewers read.
 
 use std::{
+    cmp::Ordering as CmpOrdering,
     collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard,
@@ -47,8 +48,10 @@ pub struct Live {
     id: String,
     store: SharedStore,
     core: Mutex<Core>,
-    /// Something may have happened to the log.
+    /// Something may have happened to the log: it was said to have events up to this one, or it has to be read in any case.
     look: Notify,
+    said: AtomicU64,
+    look_anyway: AtomicBool,
     /// Everybody has been written what was there, so that what came meanwhile may follow.
     swept: Arc<Notify>,
     /// How far the log is folded; `None` until that is known for the first time.
@@ -86,6 +89,8 @@ impl Live {
             store,
             core: Mutex::new(Core::new(id, audience)),
             look: Notify::new(),
+            said: AtomicU64::new(0),
+            look_anyway: AtomicBool::new(false),
             swept,
             folded: watch::Sender::new(None),
             viewers: AtomicI64::new(0),
@@ -238,17 +243,35 @@ impl Live {
 
     /// Somebody says where the log is. Only a difference is worth a look.
     pub(super) fn log_moved(&self, epoch: &str, sequence: u64) {
-        let news = self.folded.borrow().as_ref().is_none_or(|folded| {
-            folded.failed.is_some() || folded.tip.epoch != epoch || folded.tip.sequence != sequence
-        });
-        if news || !self.store_is_live() {
-            self.look();
+        let tip = self
+            .folded
+            .borrow()
+            .as_ref()
+            .filter(|folded| folded.failed.is_none() && folded.tip.epoch == epoch)
+            .map(|folded| folded.tip.sequence);
+        match tip {
+            Some(known) if self.store_is_live() => match sequence.cmp(&known) {
+                CmpOrdering::Equal => {}
+                CmpOrdering::Less => self.look(),
+                CmpOrdering::Greater => {
+                    self.said.fetch_max(sequence, Ordering::AcqRel);
+                    self.look.notify_one();
+                }
+            },
+            _ => self.look(),
         }
     }
 
     /// Reads the log soon.
     pub(super) fn look(&self) {
+        self.look_anyway.store(true, Ordering::Release);
         self.look.notify_one();
+    }
+
+    /// An event is told of more than once, by the one who appended it and by hints: once it is folded that is no news.
+    fn has_to_look(&self) -> bool {
+        self.look_anyway.swap(false, Ordering::AcqRel)
+            || self.said.load(Ordering::Acquire) > self.sequence()
     }
 
     /// Appends events, and lets viewers know.
@@ -290,6 +313,9 @@ impl Live {
     fn set_store(&self, state: StoreState) {
         let mut core = self.core();
         let core = &mut *core;
+        if core.deleted {
+            return;
+        }
         core.store = state;
         for side in Side::ALL {
             core.views[side].state_changed();
@@ -333,6 +359,9 @@ impl Live {
                             }
                             first
                         });
+                        if due.is_some_and(|due| due <= Instant::now()) {
+                            self.flush(&mut flushed, &mut due);
+                        }
                         tokio::time::sleep(retry).await;
                         retry = (retry * 2).min(RETRY_MAX);
                         look = true;
@@ -355,7 +384,7 @@ impl Live {
                 .flatten()
                 .min();
             tokio::select! {
-                () = self.look.notified(), if !look => look = true,
+                () = self.look.notified(), if !look => look = self.has_to_look(),
                 () = self.swept.notified() => {
                     if self.core().waits_for_sweep() {
                         let next = flushed + self.tick;
@@ -521,6 +550,7 @@ impl Live {
             core.unreadable = unreadable;
             core.epoch = format!("{epoch}.{REVISION}");
             core.history += 1;
+            self.said.store(0, Ordering::Release);
             for side in Side::ALL {
                 core.views[side].restart(&core.fold);
                 core.views[side].state_changed();

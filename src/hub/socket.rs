@@ -149,7 +149,26 @@ impl Socket {
 
     /// Writes what waits, and all that the viewer has not been told yet.
     pub fn push(&self) -> Pushed {
-        self.out().push(&self.stream)
+        let mut out = self.out();
+        let busy = out.is_busy();
+        let pushed = out.push(&self.stream);
+        if busy && matches!(pushed, Pushed::Done | Pushed::Stuck { progress: true }) {
+            // Who takes what was under way is there, though no ping could be sent meanwhile.
+            self.heard();
+        }
+        pushed
+    }
+
+    /// Ends the connection after what waits: the answer to a close frame, or a close frame with this code.
+    pub fn finish(&self, code: Option<u16>) {
+        let mut out = self.out();
+        if out.ended == Ended::No {
+            if let Some(code) = code {
+                out.control.extend_from_slice(&close_frame(code, ""));
+            }
+            out.ended = Ended::Closing;
+            out.push(&self.stream);
+        }
     }
 
     /// Ends the connection with a close frame, after the rest of a frame that is under way.
@@ -179,8 +198,11 @@ impl Socket {
         self.out().viewer.follows()
     }
 
-    /// Has nothing been heard for so long?
+    /// Has nothing been heard for so long? While something is under way, that has a time of its own.
     pub(super) fn is_silent(&self, longest: Duration) -> bool {
+        if self.has_waiting() {
+            return false;
+        }
         let heard = self.heard.load(Ordering::Relaxed);
         u64::from(seconds().saturating_sub(heard)) > longest.as_secs()
     }

@@ -30,8 +30,8 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(75);
 /// Beats are spread: each second, those whose turn it is.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Viewers of a server that stops come back within this many ms, and as much more for each thousand of them.
-pub const BYE_SPREAD_MS: u64 = 2_000;
+/// Viewers of a server that stops come back within this many ms, and so many more for each thousand of them.
+const BYE_SPREAD_MS: u64 = 2_000;
 const BYE_SPREAD_MS_PER_THOUSAND: u64 = 500;
 
 /// The threads that write to viewers' sockets.
@@ -41,6 +41,8 @@ pub struct Sweep {
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Whose turn it is to take a new socket.
     turn: AtomicUsize,
+    /// How many sockets there are.
+    members: AtomicUsize,
 }
 
 /// What a shard is asked to do.
@@ -52,7 +54,10 @@ enum Order {
     /// Write the newest edition to all who watch this lane.
     Sweep(Arc<Audience>),
     /// Tell everybody, and whoever joins later, that the server stops.
-    Farewell,
+    Farewell {
+        /// The longest time, in ms, after which one of them comes back.
+        spread: u64,
+    },
     /// No more.
     Stop,
 }
@@ -78,14 +83,27 @@ impl Sweep {
             shards,
             threads: Mutex::new(threads),
             turn: AtomicUsize::new(0),
+            members: AtomicUsize::new(0),
         })
     }
 
     /// Tells all viewers that the server stops, and when to come back.
     pub fn farewell(&self) {
+        let spread = self.bye_spread();
         for shard in 0..self.shards.len() {
-            self.order(shard, Order::Farewell);
+            self.order(shard, Order::Farewell { spread });
         }
+    }
+
+    /// Over how many ms the viewers of a server that stops come back.
+    fn bye_spread(&self) -> u64 {
+        let members = self.members.load(Ordering::Relaxed) as u64;
+        BYE_SPREAD_MS + members * BYE_SPREAD_MS_PER_THOUSAND / 1000
+    }
+
+    /// The message that the server stops, with a time to come back for one viewer.
+    pub fn bye(&self) -> Frame {
+        bye(self.bye_spread())
     }
 
     /// Ends the threads, and waits until they have ended. Nothing is written after that.
@@ -149,6 +167,7 @@ impl Audience {
     /// Takes a socket in. It has to be pushed once after that: what was published before is not written to it.
     pub(super) fn join(&self, socket: Arc<Socket>) -> Membership {
         self.members.fetch_add(1, Ordering::AcqRel);
+        self.sweep.members.fetch_add(1, Ordering::Relaxed);
         let shard = self.sweep.turn.fetch_add(1, Ordering::Relaxed) % self.sweep.shards.len();
         self.sweep.order(shard, Order::Join(socket.clone()));
         Membership { socket, shard }
@@ -177,6 +196,7 @@ impl Drop for Membership {
         self.socket.abandon();
         let audience = self.socket.audience();
         audience.members.fetch_sub(1, Ordering::AcqRel);
+        audience.sweep.members.fetch_sub(1, Ordering::Relaxed);
         let leave = Order::Leave(self.socket.clone());
         audience.sweep.order(self.shard, leave);
     }
@@ -187,8 +207,8 @@ impl Drop for Membership {
 struct Shard {
     /// By the address of their audience.
     groups: HashMap<usize, Vec<Member>>,
-    /// The server stops.
-    leaving: bool,
+    /// The server stops, and its viewers come back within so many ms.
+    leaving: Option<u64>,
     /// Counts seconds, and those who joined, to spread the beats.
     second: u64,
     joined: u64,
@@ -201,26 +221,31 @@ struct Member {
     follows: bool,
 }
 
+impl Member {
+    /// One socket's fault is no reason to leave all others without news.
+    fn guard<T>(&self, work: impl FnOnce(&Socket) -> T) -> Option<T> {
+        let done = catch_unwind(AssertUnwindSafe(|| work(&self.socket)));
+        if done.is_err() {
+            tracing::error!("a write to a viewer panicked; it has to come back");
+            self.socket.abandon();
+        }
+        done.ok()
+    }
+}
+
 impl Shard {
     fn run(mut self, orders: &Receiver<Order>) {
         let mut beat = Instant::now() + SECOND;
         loop {
             match orders.recv_timeout(beat.saturating_duration_since(Instant::now())) {
                 Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(order) => self.guard(|shard| shard.obey(order)),
+                Ok(order) => self.obey(order),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if beat <= Instant::now() {
                 beat = Instant::now() + SECOND;
-                self.guard(Self::beat);
+                self.beat();
             }
-        }
-    }
-
-    /// One socket's fault is no reason to leave all others without news.
-    fn guard(&mut self, work: impl FnOnce(&mut Self)) {
-        if catch_unwind(AssertUnwindSafe(|| work(self))).is_err() {
-            tracing::error!("a sweep panicked");
         }
     }
 
@@ -232,12 +257,10 @@ impl Shard {
                 let _part = Part(&audience);
                 self.sweep(&audience);
             }
-            Order::Farewell => {
-                self.leaving = true;
-                let all = self.groups.values().map(Vec::len).sum::<usize>() as u64;
-                let spread = BYE_SPREAD_MS + all * BYE_SPREAD_MS_PER_THOUSAND / 1000;
+            Order::Farewell { spread } => {
+                self.leaving = Some(spread);
                 for member in self.groups.values().flatten() {
-                    farewell(&member.socket, spread);
+                    member.guard(|socket| farewell(socket, spread));
                 }
             }
             Order::Stop => {}
@@ -245,8 +268,8 @@ impl Shard {
     }
 
     fn join(&mut self, socket: Arc<Socket>) {
-        if self.leaving {
-            farewell(&socket, BYE_SPREAD_MS);
+        if let Some(spread) = self.leaving {
+            farewell(&socket, spread);
         }
         let group = self.groups.entry(key(socket.audience())).or_default();
         socket.place.store(group.len(), Ordering::Relaxed);
@@ -286,7 +309,7 @@ impl Shard {
         let began = Instant::now();
         let messages = group
             .iter()
-            .map(|member| member.socket.deliver(&edition))
+            .filter_map(|member| member.guard(|socket| socket.deliver(&edition)))
             .sum();
         metrics::counter!("rankcast_deliveries_total").increment(messages);
         metrics::histogram!("rankcast_sweep_seconds").record(began.elapsed().as_secs_f64());
@@ -300,19 +323,21 @@ impl Shard {
         for group in self.groups.values() {
             let mut wire: Option<Bytes> = None;
             for member in group {
-                if member.follows {
-                    member.socket.refresh();
-                }
-                if member.beat != turn {
+                let its_turn = member.beat == turn;
+                if !its_turn && !member.follows {
                     continue;
                 }
-                if member.socket.is_silent(SILENCE_MAX) {
-                    member.socket.abandon();
-                    continue;
-                }
-                let wire =
-                    wire.get_or_insert_with(|| [&PING[..], &member.socket.state()].concat().into());
-                member.socket.send(wire);
+                member.guard(|socket| {
+                    if its_turn && socket.is_silent(SILENCE_MAX) {
+                        return socket.abandon();
+                    }
+                    if its_turn {
+                        let make = || [&PING[..], &socket.state()].concat().into();
+                        socket.send(wire.get_or_insert_with(make));
+                    }
+                    // Whatever it was not told, for whatever reason.
+                    socket.refresh();
+                });
             }
         }
     }
@@ -323,7 +348,10 @@ fn key(audience: &Arc<Audience>) -> usize {
 }
 
 fn farewell(socket: &Socket, spread: u64) {
+    socket.farewell(bye(spread).wire(), Close::Restarting);
+}
+
+fn bye(spread: u64) -> Frame {
     let retry_ms = rand::rng().random_range(100..=spread);
-    let bye = Frame::new(&Message::Bye { retry_ms }, None);
-    socket.farewell(bye.wire(), Close::Restarting);
+    Frame::new(&Message::Bye { retry_ms }, None)
 }

@@ -42,6 +42,8 @@ pub(super) struct View {
     problems_told_at: Option<Instant>,
     /// What was told then: from which version on, and the message.
     problems_frame: Option<(u64, Arc<Frame>)>,
+    /// The same for those who come back, and may have been told nothing: all problems.
+    problems_all: Option<Arc<Frame>>,
     /// Counts the changes of phase, clock, store and feed.
     state_revision: u64,
     /// Wakes the viewers of each lane when there is something for them; the values count the wakings.
@@ -69,6 +71,7 @@ impl View {
             problems_told: 0,
             problems_told_at: None,
             problems_frame: None,
+            problems_all: None,
             state_revision: 0,
             wake: Default::default(),
             wake_followers: watch::Sender::default(),
@@ -112,6 +115,7 @@ impl View {
             .collect();
         self.problems_told = version;
         self.problems_frame = None;
+        self.problems_all = None;
         self.snapshots = Default::default();
         self.scoreboard = None;
         self.ranks = None;
@@ -160,6 +164,7 @@ impl View {
         if told {
             let from = std::mem::replace(&mut self.problems_told, version);
             self.problems_told_at = Some(now);
+            self.problems_all = None;
             self.problems_frame = self
                 .problems_since(contest, from)
                 .map(|frame| (from, Arc::new(frame)));
@@ -221,18 +226,14 @@ impl View {
             state: self.state_revision,
         };
         lane.told = to;
-        let broken = std::mem::take(&mut lane.broken);
+        if std::mem::take(&mut lane.broken) {
+            return Some(Edition::default());
+        }
         if to.state != from.state {
             frames.insert(0, state());
         }
         if from.problems < to.problems {
-            frames.extend(
-                self.problems_for(contest, from.problems)
-                    .map(|(frame, _)| frame),
-            );
-        }
-        if broken {
-            return Some(Edition::default());
+            frames.extend(self.problems_for(contest, from.problems));
         }
         let wire = match frames.as_slice() {
             [] => return None,
@@ -260,16 +261,20 @@ impl View {
         (!problems.is_empty()).then(|| Frame::new(&Message::Problems { version, problems }, None))
     }
 
-    /// What a viewer that was told of the problems at a version has to be told, and the version that it is told of then.
-    pub(super) fn problems_for(&self, contest: &Contest, told: u64) -> Option<(Arc<Frame>, u64)> {
-        if told >= self.problems_told {
-            return None;
+    /// The version at which viewers were told of the problems last.
+    pub(super) fn problems_told(&self) -> u64 {
+        self.problems_told
+    }
+
+    /// What somebody has to be told who was told of the problems at an older version.
+    pub(super) fn problems_for(&mut self, contest: &Contest, told: u64) -> Option<Arc<Frame>> {
+        match (&self.problems_frame, &self.problems_all) {
+            (Some((from, frame)), _) if *from <= told => return Some(frame.clone()),
+            (_, Some(all)) => return Some(all.clone()),
+            _ => {}
         }
-        let frame = match &self.problems_frame {
-            Some((from, frame)) if *from <= told => Some(frame.clone()),
-            _ => self.problems_since(contest, told).map(Arc::new),
-        };
-        frame.map(|frame| (frame, self.problems_told))
+        self.problems_all = self.problems_since(contest, 0).map(Arc::new);
+        self.problems_all.clone()
     }
 
     /// Makes sure that the lane is there, and tells who else watches it over a WebSocket.

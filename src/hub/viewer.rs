@@ -183,8 +183,11 @@ impl Viewer {
             }
             CatchUp::Whole => return Some(self.whole(core)),
         }
-        if let Some((frame, told)) = view.problems_for(&core.fold, self.seen.problems) {
-            self.seen.problems = told;
+        let told = view.problems_told();
+        if told > self.seen.problems
+            && let Some(frame) =
+                view.problems_for(&core.fold, std::mem::replace(&mut self.seen.problems, told))
+        {
             return Some(Next::Frame(frame));
         }
         self.follow(core).map(|frame| Next::Frame(Arc::new(frame)))

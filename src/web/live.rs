@@ -14,7 +14,6 @@ use axum::{
     routing::{get, post},
 };
 use futures_util::stream;
-use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::{
     net::TcpStream,
@@ -33,11 +32,11 @@ use super::{
 use crate::{
     contest::Side,
     hub::{
-        Live, Next, Socket, Watching,
-        sweep::{BEAT, BYE_SPREAD_MS},
+        Live, Next, Socket, Sweep, Watching,
+        sweep::BEAT,
         viewer::{FOLLOW_MAX, Request as Watch},
     },
-    protocol::{Close, Frame, Message},
+    protocol::{Close, Frame},
 };
 
 /// The routes of this file.
@@ -66,6 +65,13 @@ async fn live(
     request: Request,
 ) -> Response {
     let (mut parts, _) = request.into_parts();
+    if !websocket::is_asked(&parts) && !wants_events(&headers) {
+        return Problem::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "open a WebSocket here, or ask for text/event-stream",
+        )
+        .into_response();
+    }
     let joined = match (id, query) {
         (Ok(ContestId(id)), Ok(Query(ask))) => join(&app, &id, ask, &headers).await,
         (Err(problem), _) => Err(problem),
@@ -94,13 +100,7 @@ async fn live(
         };
     }
     match joined {
-        Ok(seat) if wants_events(&headers) => events(&app, seat),
-        Ok(_) => Problem::new(
-            StatusCode::UPGRADE_REQUIRED,
-            "open a WebSocket here, or ask for text/event-stream",
-        )
-        .into_response(),
-        // What is wrong with the question itself is the better answer.
+        Ok(seat) => events(&app, seat),
         Err(problem) => problem.into_response(),
     }
 }
@@ -150,18 +150,6 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
             "follow: expected at most {FOLLOW_MAX} ids"
         )));
     }
-    let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
-        Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "the server has as many viewers as it may (--max-viewers)",
-        )
-    })?;
-    if !app.pace.turn().await {
-        return Err(Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too many viewers come at once (--join-rate)",
-        ));
-    }
     match &ask.ticket {
         Some(ticket) if side != Side::Public => {
             if !auth::take_ticket(app.hub.store(), ticket, &scope(id)).await? {
@@ -174,6 +162,19 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
         _ => app.keys.view(headers, side)?,
     }
     let live = app.contest(id).await?;
+    let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
+        Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "the server has as many viewers as it may (--max-viewers)",
+        )
+    })?;
+    // Whoever has a key or a ticket does not queue with the crowd.
+    if side == Side::Public && !app.pace.turn().await {
+        return Err(Problem::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many viewers come at once (--join-rate)",
+        ));
+    }
     if let Some(since) = &since {
         live.reach(side, since, MIN_PATIENCE).await;
     }
@@ -207,11 +208,6 @@ fn refusal(problem: &Problem) -> Close {
     }
 }
 
-fn bye() -> Frame {
-    let retry_ms = rand::rng().random_range(100..=BYE_SPREAD_MS);
-    Frame::new(&Message::Bye { retry_ms }, None)
-}
-
 /// The same messages as server-sent events.
 fn events(app: &Shared, seat: Seat) -> Response {
     // One event on its way: a browser that does not read holds nothing else, and not for ever.
@@ -221,6 +217,7 @@ fn events(app: &Shared, seat: Seat) -> Response {
         seat.permit,
         send,
         app.stop.clone(),
+        app.hub.sweep().clone(),
         app.limits.write,
     ));
     let body = stream::unfold(receive, |mut receive| async move {
@@ -245,6 +242,7 @@ async fn tell(
     _permit: OwnedSemaphorePermit,
     send: mpsc::Sender<Bytes>,
     stop: CancellationToken,
+    sweep: Arc<Sweep>,
     patience: Duration,
 ) {
     let mut beat = interval(BEAT);
@@ -257,7 +255,7 @@ async fn tell(
                 Next::Close(_) => return,
             },
             _ = beat.tick() => (event(&viewer.state()), false),
-            () = stop.cancelled() => (event(&bye()), true),
+            () = stop.cancelled() => (event(&sweep.bye()), true),
             () = send.closed() => return,
         };
         if !matches!(timeout(patience, send.send(bytes)).await, Ok(Ok(()))) || last {

@@ -13,6 +13,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse as _, Response},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use bytes::Bytes;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::{rt::TokioIo, server::conn::auto::upgrade::downcast};
@@ -45,6 +46,9 @@ const READ_BUFFER: usize = 64;
 /// What the library may hold of pongs that find no place among a socket's control frames, in bytes.
 const PONGS_MAX: usize = 256;
 
+/// How many messages of one viewer are read before others have their turn, and its own times their say.
+const READS_IN_TURN: usize = 32;
+
 /// How long the other side has to answer a close frame.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -66,7 +70,8 @@ pub(super) fn accept(parts: &mut Parts) -> Result<(Response, OnUpgrade), Problem
     let key = parts
         .headers
         .get(header::SEC_WEBSOCKET_KEY)
-        .ok_or_else(|| Problem::bad_request("Sec-WebSocket-Key: expected"))?;
+        .filter(|key| BASE64.decode(key).is_ok_and(|nonce| nonce.len() == 16))
+        .ok_or_else(|| Problem::bad_request("Sec-WebSocket-Key: expected 16 bytes in base64"))?;
     let accept = HeaderValue::try_from(derive_accept_key(key.as_bytes()))
         .map_err(|_| Problem::bad_request("Sec-WebSocket-Key: not good"))?;
     let upgrade = parts
@@ -143,10 +148,16 @@ pub(super) async fn serve(socket: Arc<Socket>, early: Bytes, patience: Duration)
         };
         tokio::select! {
             ready = stream.readable() => {
-                if ready.is_err() || !read(&socket, &mut context) {
-                    // What is answered to a close frame.
-                    socket.push();
+                if ready.is_err() {
                     return;
+                }
+                match read(&socket, &mut context) {
+                    Heard::All => {}
+                    Heard::More => tokio::task::yield_now().await,
+                    Heard::Last(code) => {
+                        socket.finish(code);
+                        return;
+                    }
                 }
                 if !stuck && socket.has_waiting() {
                     pushed = socket.push();
@@ -157,6 +168,10 @@ pub(super) async fn serve(socket: Arc<Socket>, early: Bytes, patience: Duration)
                     return;
                 }
                 pushed = socket.push();
+                if !socket.has_waiting() && context.flush(&mut Wire(&socket)).is_ok() {
+                    // A pong that found no place before.
+                    pushed = socket.push();
+                }
             }
             () = socket.attention(), if !stuck => pushed = socket.push(),
             () = overdue => {
@@ -171,21 +186,38 @@ pub(super) async fn serve(socket: Arc<Socket>, early: Bytes, patience: Duration)
     }
 }
 
-/// Reads what there is. Answers whether more may come.
-fn read(socket: &Socket, context: &mut WebSocketContext) -> bool {
-    loop {
+/// What reading came to.
+enum Heard {
+    /// All that there was for now.
+    All,
+    /// There may be more.
+    More,
+    /// Nothing comes any more; with a close code (RFC 6455, section 7.4.1) where the other side is to be told why.
+    Last(Option<u16>),
+}
+
+/// Reads what there is, up to a number of messages. What viewers say has no meaning.
+fn read(socket: &Socket, context: &mut WebSocketContext) -> Heard {
+    for _ in 0..READS_IN_TURN {
         match context.read(&mut Wire(socket)) {
-            // What viewers say has no meaning.
             Ok(_) => socket.heard(),
-            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return true,
-            // It left; or said what is too large, or no WebSocket frame at all.
-            Err(_) => return false,
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Heard::All,
+            Err(Error::Capacity(_)) => return Heard::Last(Some(1009)),
+            Err(Error::Protocol(_)) => return Heard::Last(Some(1002)),
+            Err(Error::Utf8(_)) => return Heard::Last(Some(1007)),
+            Err(_) => return Heard::Last(None),
         }
     }
+    Heard::More
 }
 
 async fn until_closed(socket: &Socket, context: &mut WebSocketContext) {
-    while socket.stream().readable().await.is_ok() && read(socket, context) {}
+    while socket.stream().readable().await.is_ok() {
+        if let Heard::Last(_) = read(socket, context) {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 /// A socket as the WebSocket library sees it: what it wants to write waits for the end of the frame that is under way.

@@ -57,7 +57,7 @@ pub struct Machine {
     pub network_gbit: f64,
     /// Processor time of one delivery, in us.
     pub delivery_us: f64,
-    /// How much of cores and network is planned for, 0 to 1.
+    /// How much of all that is planned for, 0 to 1.
     pub load: f64,
     /// What the process takes for a viewer, in bytes.
     pub viewer_bytes: u64,
@@ -65,6 +65,8 @@ pub struct Machine {
     pub kernel_bytes: u64,
     /// New viewers a second that one server lets in.
     pub joins: u64,
+    /// The most viewers that one server may have.
+    pub seats: u64,
 }
 
 impl Default for Machine {
@@ -78,6 +80,7 @@ impl Default for Machine {
             viewer_bytes: 3_584,
             kernel_bytes: 4_096,
             joins: u64::from(Limits::default().joins),
+            seats: Limits::default().viewers as u64,
         }
     }
 }
@@ -97,7 +100,7 @@ pub struct Plan {
     pub egress_gbit: f64,
     /// How many servers, and what decides it.
     pub servers: u64,
-    /// `processor`, `network` or `memory`.
+    /// `processor`, `network`, `memory` or `--max-viewers`.
     pub bound: &'static str,
     /// Viewers on each of them.
     pub viewers_a_server: u64,
@@ -122,6 +125,7 @@ impl Plan {
             ("--network", machine.network_gbit),
             ("--delivery-us", machine.delivery_us),
             ("--load", machine.load),
+            ("--max-viewers", machine.seats as f64),
         ];
         for (name, value) in positive {
             if !value.is_finite() || value <= 0.0 {
@@ -143,18 +147,16 @@ impl Plan {
         let packet = (audience.frame_bytes + PACKET_OVERHEAD) as f64;
         let egress_gbit = deliveries * packet * 8.0 / 1e9;
         let needs = [
-            (cores / (machine.cores as f64 * machine.load), "processor"),
-            (
-                egress_gbit / (machine.network_gbit * machine.load),
-                "network",
-            ),
+            (viewers / machine.seats as f64, "--max-viewers"),
             (memory_gib / machine.memory_gib, "memory"),
+            (egress_gbit / machine.network_gbit, "network"),
+            (cores / machine.cores as f64, "processor"),
         ];
         let (most, bound) = needs
             .into_iter()
             .max_by(|one, other| one.0.total_cmp(&other.0))
-            .unwrap_or((0.0, "memory"));
-        let servers = (most.ceil() as u64).max(1);
+            .unwrap_or((0.0, "processor"));
+        let servers = ((most / machine.load).ceil() as u64).max(1);
         let nodes = servers as f64;
         let boards = audience.boards as f64;
         // Each board's changes are read once a tick at the most, with all events since.
@@ -258,9 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_audience_is_bound_by_memory() {
+    fn a_quiet_audience_is_bound_by_the_seats_of_a_server() {
         let plan = million(0.01);
-        assert_eq!((plan.servers, plan.bound), (1, "memory"));
+        assert_eq!((plan.servers, plan.bound), (40, "--max-viewers"));
         assert!((plan.memory_gib - 7.152_557).abs() < 1e-3);
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use serde::Deserialize;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::{
     fetch::{Fetch, Reload},
@@ -26,6 +26,9 @@ use crate::{
 
 /// How long a server may be silent before a connection counts as dead; it pings every 25 s.
 const SILENCE_MAX: Duration = Duration::from_secs(75);
+
+/// How long a connection may take to be opened: a server lets those who come at once wait for 10 s.
+const OPEN_MAX: Duration = Duration::from_secs(20);
 
 /// The pauses before a connection is tried again.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -131,7 +134,8 @@ impl<'a> Viewer<'a> {
             events: self.seat.events,
             slow: self.seat.slow,
         };
-        let mut wire = match Wire::open(&stage.net, &stage.net.places[server], &ask).await {
+        let open = Wire::open(&stage.net, &stage.net.places[server], &ask);
+        let mut wire = match timeout(OPEN_MAX, open).await.unwrap_or(Err(Refused::Away)) {
             Ok(wire) => wire,
             Err(Refused::Away | Refused::Status(429 | 502..=504)) => {
                 tally.refused.one();

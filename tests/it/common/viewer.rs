@@ -8,6 +8,7 @@ use std::{
 use futures_util::StreamExt as _;
 use rankcast::{
     board::{Delta, Window},
+    contest::ProblemLine,
     protocol::message::{DeltaIn, SnapshotIn},
 };
 use serde_json::Value;
@@ -33,6 +34,9 @@ pub(crate) struct Habits {
 pub(crate) struct Seen {
     pub(crate) window: Option<Window>,
     pub(crate) epoch: String,
+    /// The problems as it was told of them, and at which version.
+    pub(crate) problems: Vec<ProblemLine>,
+    pub(crate) problems_version: u64,
     pub(crate) deltas: usize,
     /// Whole boards after the first.
     pub(crate) wholes: usize,
@@ -73,6 +77,7 @@ impl Viewer {
             assert!(seen.faults.is_empty(), "{:?}", seen.faults);
             let expected = board.window();
             seen.epoch == board.epoch
+                && seen.problems == board.problems
                 && seen.window.as_ref().is_some_and(|window| {
                     window.rows() == expected.rows()
                         && window.total() == expected.total()
@@ -168,6 +173,8 @@ fn take(message: &Value, seen: &Arc<Mutex<Seen>>) -> Option<(String, Duration)> 
                 seen.wholes += 1;
             }
             seen.window = Some(snapshot.window());
+            seen.problems = snapshot.problems;
+            seen.problems_version = snapshot.version;
             seen.epoch = snapshot.epoch;
         }
         Some("delta") => {
@@ -192,7 +199,20 @@ fn take(message: &Value, seen: &Arc<Mutex<Seen>>) -> Option<(String, Duration)> 
         Some("state") => seen.states.push(message.clone()),
         Some("follow") => seen.follows.push(message.clone()),
         Some("bye") => seen.byes += 1,
-        Some("problems") => {}
+        Some("problems") => {
+            let version = message["version"].as_u64().expect("a version");
+            let lines: Vec<ProblemLine> =
+                serde_json::from_value(message["problems"].clone()).expect("problems");
+            if version >= seen.problems_version {
+                seen.problems_version = version;
+                for line in lines {
+                    match seen.problems.iter_mut().find(|known| known.id == line.id) {
+                        Some(known) => *known = line,
+                        None => seen.faults.push(format!("an unknown problem: {message}")),
+                    }
+                }
+            }
+        }
         _ => seen.faults.push(format!("an unknown message: {message}")),
     }
     None
