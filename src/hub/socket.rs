@@ -5,17 +5,15 @@ use std::{
     io::{self, ErrorKind},
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicU32, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     },
+    task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::{Buf as _, Bytes};
-use tokio::{
-    net::TcpStream,
-    sync::{Notify, futures::Notified},
-    time::Instant,
-};
+use futures_util::task::AtomicWaker;
+use tokio::{net::TcpStream, time::Instant};
 
 use super::{
     contest::Live,
@@ -41,8 +39,9 @@ pub struct Socket {
     heard: AtomicU32,
     /// Its place among those that its shard writes to; the shard's own.
     pub(super) place: AtomicUsize,
-    /// The reader has to look at [`Socket::push`]: a write is stuck, or the connection ends.
-    attention: Notify,
+    /// The reader has to call [`Socket::push`]: a write is stuck, or the connection ends.
+    attention: AtomicBool,
+    reader: AtomicWaker,
     audience: Arc<Audience>,
 }
 
@@ -105,7 +104,8 @@ impl Socket {
             }),
             heard: AtomicU32::new(seconds()),
             place: AtomicUsize::new(0),
-            attention: Notify::new(),
+            attention: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
             audience: audience.clone(),
         });
         let membership = audience.join(socket.clone());
@@ -117,9 +117,20 @@ impl Socket {
         &self.stream
     }
 
-    /// Waits until a write is stuck, or the connection ends: then [`Socket::push`] has to be called.
-    pub fn attention(&self) -> Notified<'_> {
-        self.attention.notified()
+    /// Has [`Socket::push`] to be called, because a write is stuck, or the connection ends? If not, the task is woken when it has.
+    pub fn poll_attention(&self, context: &Context<'_>) -> Poll<()> {
+        self.reader.register(context.waker());
+        if self.attention.swap(false, Ordering::AcqRel) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Has the reader call [`Socket::push`].
+    pub fn ask_attention(&self) {
+        self.attention.store(true, Ordering::Release);
+        self.reader.wake();
     }
 
     /// Something came from the other side.
@@ -266,7 +277,7 @@ impl Socket {
     /// Has the reader see to what a write left.
     fn after(&self, out: &Out) {
         if out.is_busy() || out.ended != Ended::No {
-            self.attention.notify_one();
+            self.ask_attention();
         }
     }
 

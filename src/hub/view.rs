@@ -158,9 +158,9 @@ impl View {
             .any(|version| *version > self.problems_told);
         let due = self.problems_told_at.map(|told| told + PROBLEMS_EVERY);
         let alone = due.map(|due| due + PROBLEMS_GRACE);
-        let along = self.for_all || self.lanes.iter().flatten().any(Lane::has_pending);
+        let in_company = self.for_all || self.lanes.iter().flatten().any(Lane::has_pending);
         let passed = |time: Option<Instant>| time.is_none_or(|time| time <= now);
-        let told = waits && (passed(alone) || (along && passed(due)));
+        let told = waits && (passed(alone) || (in_company && passed(due)));
         if told {
             let from = std::mem::replace(&mut self.problems_told, version);
             self.problems_told_at = Some(now);

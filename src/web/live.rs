@@ -27,7 +27,7 @@ use super::{
     auth::{self, Admin},
     boards::{MIN_PATIENCE, limit_of, position_of, side_of},
     problem::Problem,
-    websocket,
+    websocket::{self, Connection},
 };
 use crate::{
     contest::Side,
@@ -121,11 +121,7 @@ impl Seat {
         patience: Duration,
     ) -> impl Future<Output = ()> {
         let (socket, membership) = Socket::join(stream, &self.live, self.watch);
-        let permit = self.permit;
-        async move {
-            websocket::serve(socket, early, patience).await;
-            drop((membership, permit));
-        }
+        Connection::new(socket, early, patience, (membership, self.permit))
     }
 }
 

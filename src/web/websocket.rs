@@ -1,10 +1,11 @@
-//! WebSockets: the handshake (RFC 6455, section 4.2), and the task that reads one connection. Frames of a board are written
+//! The WebSocket side of live connections: the handshake (RFC 6455, section 4.2), and the task that reads one connection. Frames of a board are written
 //! by [`crate::hub::sweep`]; a reader writes only when something is stuck, or was asked for (pongs, the close frame).
 
 use std::{
-    future::pending,
     io::{self, ErrorKind, Read, Write},
+    pin::Pin,
     sync::Arc,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -20,7 +21,7 @@ use hyper_util::{rt::TokioIo, server::conn::auto::upgrade::downcast};
 use tokio::{
     io::AsyncWriteExt as _,
     net::TcpStream,
-    time::{Instant, sleep_until, timeout},
+    time::{Sleep, sleep, timeout},
 };
 use tungstenite::{
     error::Error,
@@ -108,79 +109,147 @@ pub(super) async fn connection(upgrade: OnUpgrade) -> io::Result<(TcpStream, Byt
     ))
 }
 
-/// Serves one connection until it ends. `patience`: how long it may take nothing of what is written.
-pub(super) async fn serve(socket: Arc<Socket>, early: Bytes, patience: Duration) {
-    let config = WebSocketConfig::default()
-        .read_buffer_size(READ_BUFFER)
-        .write_buffer_size(0)
-        .max_write_buffer_size(PONGS_MAX)
-        .max_message_size(Some(MESSAGE_MAX))
-        .max_frame_size(Some(MESSAGE_MAX));
-    let mut context = if early.is_empty() {
-        WebSocketContext::new(Role::Server, Some(config))
-    } else {
-        WebSocketContext::from_partially_read(early.into(), Role::Server, Some(config))
-    };
-    let stream = socket.stream();
-    let mut pushed = socket.push();
-    // Until when the other side has to take something, or to answer the close frame.
-    let mut deadline: Option<Instant> = None;
-    loop {
+/// Reads one connection until it ends, and writes what a sweep could not. A future made by hand: written as an `async fn` it
+/// took 1 KB more for each of the thousands that there are.
+pub(super) struct Connection<Seat> {
+    socket: Arc<Socket>,
+    context: WebSocketContext,
+    /// How long the other side may take nothing of what is written.
+    patience: Duration,
+    /// The kernel takes no more for now.
+    stuck: bool,
+    /// The close frame is written.
+    closing: bool,
+    /// Until when the other side has to take something, or to answer the close frame.
+    deadline: Option<Pin<Box<Sleep>>>,
+    /// What is given back when the connection ends.
+    _seat: Seat,
+}
+
+impl<Seat> Connection<Seat> {
+    /// Serves a viewer that has joined. `early`: what was read of its connection already.
+    pub(super) fn new(socket: Arc<Socket>, early: Bytes, patience: Duration, seat: Seat) -> Self {
+        let config = WebSocketConfig::default()
+            .read_buffer_size(READ_BUFFER)
+            .write_buffer_size(0)
+            .max_write_buffer_size(PONGS_MAX)
+            .max_message_size(Some(MESSAGE_MAX))
+            .max_frame_size(Some(MESSAGE_MAX));
+        let context = if early.is_empty() {
+            WebSocketContext::new(Role::Server, Some(config))
+        } else {
+            WebSocketContext::from_partially_read(early.into(), Role::Server, Some(config))
+        };
+        // It has not been told anything yet.
+        socket.ask_attention();
+        Self {
+            socket,
+            context,
+            patience,
+            stuck: false,
+            closing: false,
+            deadline: None,
+            _seat: seat,
+        }
+    }
+
+    /// Sees to what a write came to. Answers whether the connection is over.
+    fn after(&mut self, pushed: Pushed) -> bool {
+        self.stuck = matches!(pushed, Pushed::Stuck { .. });
         match pushed {
-            Pushed::Done => deadline = None,
+            Pushed::Done => self.deadline = None,
             Pushed::Stuck { progress } => {
-                if progress || deadline.is_none() {
-                    deadline = Some(Instant::now() + patience);
+                if progress || self.deadline.is_none() {
+                    self.deadline = Some(Box::pin(sleep(self.patience)));
                 }
             }
             Pushed::Closing => {
-                let _ = timeout(CLOSE_PATIENCE, until_closed(&socket, &mut context)).await;
-                return;
+                if !self.closing {
+                    self.closing = true;
+                    self.deadline = Some(Box::pin(sleep(CLOSE_PATIENCE)));
+                }
             }
-            Pushed::Gone => return,
+            Pushed::Gone => return true,
         }
-        let stuck = matches!(pushed, Pushed::Stuck { .. });
-        let overdue = async {
-            match deadline {
-                Some(deadline) => sleep_until(deadline).await,
-                None => pending().await,
-            }
-        };
-        tokio::select! {
-            ready = stream.readable() => {
-                if ready.is_err() {
-                    return;
-                }
-                match read(&socket, &mut context) {
-                    Heard::All => {}
-                    Heard::More => tokio::task::yield_now().await,
-                    Heard::Last(code) => {
-                        socket.finish(code);
-                        return;
-                    }
-                }
-                if !stuck && socket.has_waiting() {
-                    pushed = socket.push();
-                }
-            }
-            ready = stream.writable(), if stuck => {
-                if ready.is_err() {
-                    return;
-                }
-                pushed = socket.push();
-                if !socket.has_waiting() && context.flush(&mut Wire(&socket)).is_ok() {
+        false
+    }
+
+    /// Does one thing that there is to do, if any, and sees to it that the next one wakes the task.
+    fn step(&mut self, context: &mut Context<'_>) -> Poll<Step> {
+        if self.socket.poll_attention(context).is_ready() {
+            return Poll::Ready(Step::Write);
+        }
+        let stream = self.socket.stream();
+        if self.stuck
+            && let Poll::Ready(ready) = stream.poll_write_ready(context)
+        {
+            return Poll::Ready(ready.map_or(Step::End, |()| Step::Write));
+        }
+        if let Poll::Ready(ready) = stream.poll_read_ready(context) {
+            return Poll::Ready(ready.map_or(Step::End, |()| Step::Read));
+        }
+        match &mut self.deadline {
+            Some(deadline) => deadline.as_mut().poll(context).map(|()| Step::Overdue),
+            None => Poll::Pending,
+        }
+    }
+}
+
+/// What a connection has to do next.
+enum Step {
+    Write,
+    Read,
+    Overdue,
+    End,
+}
+
+impl<Seat: Unpin> Future for Connection<Seat> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        loop {
+            let pushed = match ready!(this.step(context)) {
+                Step::Write => {
+                    let mut pushed = this.socket.push();
                     // A pong that found no place before.
-                    pushed = socket.push();
+                    if pushed == Pushed::Done
+                        && this.context.flush(&mut Wire(&this.socket)).is_ok()
+                        && this.socket.has_waiting()
+                    {
+                        pushed = this.socket.push();
+                    }
+                    pushed
                 }
-            }
-            () = socket.attention(), if !stuck => pushed = socket.push(),
-            () = overdue => {
-                if socket.is_closing() {
-                    return;
+                Step::Read => {
+                    let heard = read(&this.socket, &mut this.context);
+                    if let Heard::Last(code) = heard {
+                        this.socket.finish(code);
+                        return Poll::Ready(());
+                    }
+                    if !this.stuck && this.socket.has_waiting() {
+                        let pushed = this.socket.push();
+                        if this.after(pushed) {
+                            return Poll::Ready(());
+                        }
+                    }
+                    if let Heard::More = heard {
+                        // Others first.
+                        context.waker().wake_by_ref();
+                        return Poll::Pending;
+                    }
+                    continue;
                 }
-                // One that wakes up within as long again learns why it ended.
-                pushed = socket.close(Close::TooSlow);
-                deadline = Some(Instant::now() + patience);
+                Step::Overdue if this.socket.is_closing() => return Poll::Ready(()),
+                Step::Overdue => {
+                    // One that wakes up within as long again learns why it ended.
+                    this.deadline = None;
+                    this.socket.close(Close::TooSlow)
+                }
+                Step::End => return Poll::Ready(()),
+            };
+            if this.after(pushed) {
+                return Poll::Ready(());
             }
         }
     }
@@ -209,15 +278,6 @@ fn read(socket: &Socket, context: &mut WebSocketContext) -> Heard {
         }
     }
     Heard::More
-}
-
-async fn until_closed(socket: &Socket, context: &mut WebSocketContext) {
-    while socket.stream().readable().await.is_ok() {
-        if let Heard::Last(_) = read(socket, context) {
-            return;
-        }
-        tokio::task::yield_now().await;
-    }
 }
 
 /// A socket as the WebSocket library sees it: what it wants to write waits for the end of the frame that is under way.
