@@ -65,15 +65,13 @@ async fn live(
     request: Request,
 ) -> Response {
     let (mut parts, _) = request.into_parts();
-    if !websocket::is_asked(&parts) && !wants_events(&headers) {
-        return Problem::new(
+    let is_live = websocket::is_asked(&parts) || wants_events(&headers);
+    let joined = match (id, query) {
+        (Ok(ContestId(id)), Ok(Query(ask))) if is_live => join(&app, &id, ask, &headers).await,
+        (Ok(_), Ok(_)) => Err(Problem::new(
             StatusCode::UPGRADE_REQUIRED,
             "open a WebSocket here, or ask for text/event-stream",
-        )
-        .into_response();
-    }
-    let joined = match (id, query) {
-        (Ok(ContestId(id)), Ok(Query(ask))) => join(&app, &id, ask, &headers).await,
+        )),
         (Err(problem), _) => Err(problem),
         (_, Err(rejection)) => Err(rejection.into()),
     };

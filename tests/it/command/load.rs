@@ -202,7 +202,7 @@ async fn what_cannot_be_is_said_before_anything_is_done() {
     for (words, expected) in [
         ("--viewers 90000000 --rate 1 --seconds 1", "open files"),
         ("--viewers 1 --rate -1 --seconds 1", "--rate"),
-        ("--viewers 1 --rate nan --seconds 1", "0 to 10000"),
+        ("--viewers 1 --rate nan --seconds 1", "0, or 0.001 to 10000"),
         ("--viewers 1 --rate 1 --seconds 1e9", "0 to 86400"),
         (
             "--viewers 1 --rate 1 --seconds 1 --limits 7:x",
