@@ -2,9 +2,8 @@
 //!
 //! `cargo bench --bench fanout` measures rankcast and the loop, `-- --peers` the peers too (`scripts/bench peers` installs
 //! them before). Every server runs alone on one core, the viewers and whatever else is needed on another; each round starts
-//! every server anew, and ratios are medians of ratios within a round. Results: `target/bench/fanout.json`,
-//! `peers.json`. Loopback only,
-//! ends by itself.
+//! every server anew, and ratios are medians of ratios within a round. Results: `target/bench/fanout.json`, `peers.json`.
+//! Loopback only, ends by itself.
 
 mod bare;
 mod frames;

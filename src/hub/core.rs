@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
-
 use tokio::time::Instant;
 
 use super::{Snapshot, clock::CLOCK_SOURCE, sweep::Audience, view::View};

@@ -91,11 +91,6 @@ impl Lane {
         }
     }
 
-    /// How many rows its viewers hold.
-    pub fn limit(&self) -> Limit {
-        self.limit
-    }
-
     /// The version of the newest frame.
     pub fn head(&self) -> u64 {
         self.head

@@ -127,7 +127,11 @@ impl Viewer {
 
     /// The message that says how things are: fresh clock, phase, connection to the store.
     pub fn state(&self) -> Frame {
-        let core = self.live.core();
+        self.state_in(&self.live.core())
+    }
+
+    /// The same, for whoever looks at the core already.
+    fn state_in(&self, core: &Core) -> Frame {
         let position = (self.seen.history == core.history).then(|| Position {
             epoch: core.epoch.clone(),
             version: self.seen.version,
@@ -162,13 +166,7 @@ impl Viewer {
         let view = &mut core.views[self.side];
         let revision = view.state_revision();
         if std::mem::replace(&mut self.seen.state, revision) != revision {
-            let position = (self.seen.history == core.history).then(|| Position {
-                epoch: core.epoch.clone(),
-                version: self.seen.version,
-            });
-            let state = core.state(self.side);
-            let frame = Frame::new(&Message::State(state), position);
-            return Some(Next::Frame(Arc::new(frame)));
+            return Some(Next::Frame(Arc::new(self.state_in(core))));
         }
         let catch_up = if self.seen.history == core.history && core.history != 0 {
             view.catch_up(&core.fold, &core.epoch, self.limit, self.seen.version)

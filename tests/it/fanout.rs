@@ -18,21 +18,11 @@ use tokio_tungstenite::{WebSocketStream, client_async, tungstenite::Message};
 use crate::common::{
     PATIENCE, eventually, eventually_within,
     redis::RedisServer,
-    server::{Home, TestServer, object, team},
+    server::{Home, TestServer, object},
     viewer::{Habits, Viewer},
 };
 
 const CONTEST: &str = "/api/contests/c";
-
-async fn server_with(home: Home, teams: usize, options: &[&str]) -> TestServer {
-    let server = TestServer::start_with(home, options).await;
-    server.make_contest("c").await;
-    let teams: Vec<String> = (0..teams)
-        .map(|number| team(&format!("t{number}")))
-        .collect();
-    server.post("c", &teams).await;
-    server
-}
 
 /// Judgements that each change a row: nearly every one a further wrong try, which a solved problem would not count.
 fn judgements(from: usize, number: usize, teams: usize) -> Vec<String> {
@@ -85,6 +75,7 @@ struct Sleeper {
 }
 
 impl Sleeper {
+    /// Connects, and reads until it has its first board.
     async fn connect(server: &TestServer, limit: &str) -> Self {
         let url = server.socket_url(&format!("{CONTEST}/live?limit={limit}"));
         let address: SocketAddr = url["ws://".len()..]
@@ -98,11 +89,15 @@ impl Sleeper {
         socket.set_nonblocking(true).expect("non-blocking");
         let stream = TcpStream::from_std(socket.into()).expect("a stream");
         let (socket, _) = client_async(url, stream).await.expect("a handshake");
-        Self {
+        let mut sleeper = Self {
             socket,
             window: None,
             pongs: Vec::new(),
+        };
+        while sleeper.window.is_none() {
+            sleeper.read().await.expect("open").expect("no close");
         }
+        sleeper
     }
 
     /// Reads one message and takes it in. Answers the code of a close frame.
@@ -151,14 +146,11 @@ async fn post_much(server: &TestServer, teams: usize, from: usize, requests: usi
 
 async fn a_stalled_viewer_holds_up_nobody_and_is_exact_after_it_wakes(home: Home) {
     const TEAMS: usize = 150;
-    let server = server_with(home, TEAMS, &["--tick", "0", "--write-timeout", "120"]).await;
+    let server =
+        TestServer::start_with_teams(home, TEAMS, &["--tick", "0", "--write-timeout", "120"]).await;
     let mut sleepers = Vec::new();
     for _ in 0..5 {
-        let mut sleeper = Sleeper::connect(&server, "1000").await;
-        while sleeper.window.is_none() {
-            sleeper.read().await.expect("open").expect("no close");
-        }
-        sleepers.push(sleeper);
+        sleepers.push(Sleeper::connect(&server, "1000").await);
     }
     let awake: Vec<Viewer> = (0..5)
         .map(|_| {
@@ -197,11 +189,9 @@ async fn a_stalled_viewer_holds_up_nobody_and_is_exact_after_it_wakes(home: Home
 
 async fn a_viewer_that_reads_nothing_is_closed_and_learns_why(home: Home) {
     const TEAMS: usize = 150;
-    let server = server_with(home, TEAMS, &["--tick", "0", "--write-timeout", "3"]).await;
+    let server =
+        TestServer::start_with_teams(home, TEAMS, &["--tick", "0", "--write-timeout", "3"]).await;
     let mut sleeper = Sleeper::connect(&server, "1000").await;
-    while sleeper.window.is_none() {
-        sleeper.read().await.expect("open").expect("no close");
-    }
     let mut from = 0;
     eventually("it is closed as too slow", async || {
         post_much(&server, TEAMS, from, 20).await;
@@ -228,11 +218,9 @@ async fn a_viewer_that_reads_nothing_is_closed_and_learns_why(home: Home) {
 async fn pings_are_answered_whole_between_frames(home: Home) {
     const TEAMS: usize = 150;
     const PINGS: usize = 20;
-    let server = server_with(home, TEAMS, &["--tick", "0", "--write-timeout", "120"]).await;
+    let server =
+        TestServer::start_with_teams(home, TEAMS, &["--tick", "0", "--write-timeout", "120"]).await;
     let mut sleeper = Sleeper::connect(&server, "1000").await;
-    while sleeper.window.is_none() {
-        sleeper.read().await.expect("open").expect("no close");
-    }
     let before = server.metric("rankcast_deliveries_total").await;
     post_much(&server, TEAMS, 0, 150).await;
     let frames = server
@@ -258,7 +246,7 @@ async fn pings_are_answered_whole_between_frames(home: Home) {
 }
 
 async fn a_board_is_encoded_once_for_all_who_come_back_at_once(home: Home) {
-    let server = server_with(home, 100, &[]).await;
+    let server = TestServer::start_with_teams(home, 100, &[]).await;
     let watch = || -> Vec<Viewer> {
         (0..150)
             .map(|_| {
@@ -297,7 +285,7 @@ async fn those_who_come_at_once_wait_for_their_turn_and_nobody_waits_for_them(ho
     const RATE: usize = 25;
     const COME: usize = 100;
     let rate = RATE.to_string();
-    let server = server_with(home, 10, &["--join-rate", &rate]).await;
+    let server = TestServer::start_with_teams(home, 10, &["--join-rate", &rate]).await;
     let began = Instant::now();
     let viewers: Vec<Viewer> = (0..COME)
         .map(|_| Viewer::watch(vec![server.url("")], CONTEST, "limit=10", Habits::default()))
@@ -334,7 +322,7 @@ async fn those_who_come_at_once_wait_for_their_turn_and_nobody_waits_for_them(ho
 }
 
 async fn a_stopping_server_spreads_the_return_of_its_viewers(home: Home) {
-    let mut server = server_with(home, 10, &[]).await;
+    let mut server = TestServer::start_with_teams(home, 10, &[]).await;
     let mut sockets = Vec::new();
     for _ in 0..40 {
         let url = server.socket_url(&format!("{CONTEST}/live?limit=10"));
@@ -398,7 +386,7 @@ fn redis_of(home: &Home) -> &RedisServer {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_reads_its_redis_once_a_tick_and_hardly_when_nothing_changes() {
     const TICK_MS: u64 = 100;
-    let one = server_with(Home::redis(), 20, &["--tick", "100"]).await;
+    let one = TestServer::start_with_teams(Home::redis(), 20, &["--tick", "100"]).await;
     let two = TestServer::start_with(one.home(), &["--tick", "100"]).await;
     let viewers: Vec<Viewer> = [&one, &two]
         .map(|server| {
@@ -461,7 +449,7 @@ async fn a_server_reads_its_redis_once_a_tick_and_hardly_when_nothing_changes() 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn viewers_of_three_servers_are_exact_though_each_is_killed_in_turn() {
     const TEAMS: usize = 60;
-    let first = server_with(Home::redis(), TEAMS, &[]).await;
+    let first = TestServer::start_with_teams(Home::redis(), TEAMS, &[]).await;
     let home = first.home();
     let mut servers = vec![
         first,

@@ -16,13 +16,7 @@ use crate::common::{
 const CONTEST: &str = "/api/contests/c";
 
 async fn server_with_teams(home: Home, teams: usize) -> TestServer {
-    let server = TestServer::start(home).await;
-    server.make_contest("c").await;
-    let teams: Vec<String> = (0..teams)
-        .map(|number| team(&format!("t{number}")))
-        .collect();
-    server.post("c", &teams).await;
-    server
+    TestServer::start_with_teams(home, teams, &[]).await
 }
 
 fn snapshot(board: &Value) -> SnapshotIn {

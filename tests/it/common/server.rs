@@ -94,6 +94,17 @@ impl TestServer {
         server
     }
 
+    /// With a contest `c` of the teams `t0`, `t1`, …
+    pub(crate) async fn start_with_teams(home: Home, teams: usize, options: &[&str]) -> Self {
+        let server = Self::start_with(home, options).await;
+        server.make_contest("c").await;
+        let teams: Vec<String> = (0..teams)
+            .map(|number| team(&format!("t{number}")))
+            .collect();
+        server.post("c", &teams).await;
+        server
+    }
+
     /// Starts the program, and waits for its line.
     fn launch(&mut self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rankcast"));
