@@ -64,7 +64,7 @@ impl Demo {
             limits: Limits::default(),
         })
         .await?;
-        serve::raise_open_files(Limits::default().viewers);
+        serve::raise_open_files();
         let stop = server.stopper();
         serve::stop_on_signal(stop.clone())?;
         println!("rankcast listens on http://{address}");

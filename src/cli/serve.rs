@@ -100,7 +100,9 @@ impl Serve {
             limits: self.limits.limits(),
         })
         .await?;
-        raise_open_files(self.limits.max_viewers);
+        if let Some(open_files) = raise_open_files() {
+            check_open_files(open_files, self.limits.max_viewers);
+        }
         if let AdminKey::Made(key) = server.admin_key() {
             tell_key(key, &self.data)?;
         }
@@ -116,24 +118,30 @@ impl Serve {
 /// Files that a server needs besides one for each viewer: the store, requests under way, those who wait to be let in.
 const FILES_BESIDES_VIEWERS: u64 = 256;
 
-/// Each viewer is an open file, and systems allow 1,024 until somebody asks for more. What cannot be had is said now rather
-/// than when the last seat is asked for.
-pub fn raise_open_files(viewers: usize) {
-    let needed = (viewers as u64).saturating_add(FILES_BESIDES_VIEWERS);
+/// Each viewer is an open file, and systems allow 1,024 until somebody asks for more. Answers how many there may be now.
+pub fn raise_open_files() -> Option<u64> {
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(open_files) => {
             metrics::gauge!("rankcast_open_files_max").set(open_files as f64);
-            if open_files < needed {
-                tracing::warn!(
-                    open_files,
-                    needed,
-                    "fewer viewers than --max-viewers fit: raise the limit of open files (ulimit -Hn, LimitNOFILE=)"
-                );
-            } else {
-                tracing::info!(open_files, "limit of open files");
-            }
+            tracing::info!(open_files, "limit of open files");
+            Some(open_files)
         }
-        Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
+        Err(error) => {
+            tracing::warn!(%error, "the limit of open files cannot be raised");
+            None
+        }
+    }
+}
+
+/// What cannot be had is said now rather than when the last seat is asked for.
+fn check_open_files(open_files: u64, viewers: usize) {
+    let needed = (viewers as u64).saturating_add(FILES_BESIDES_VIEWERS);
+    if open_files < needed {
+        tracing::warn!(
+            open_files,
+            needed,
+            "fewer viewers than --max-viewers fit: raise the limit of open files (ulimit -Hn, LimitNOFILE=)"
+        );
     }
 }
 

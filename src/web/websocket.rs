@@ -120,6 +120,9 @@ pub(super) struct Connection<Seat> {
     stuck: bool,
     /// The close frame is written.
     closing: bool,
+    /// What still comes is thrown away: it broke the protocol, and was told why. A connection closed over unread bytes would
+    /// be reset, and the reason lost.
+    deaf: bool,
     /// Until when the other side has to take something, or to answer the close frame.
     deadline: Option<Pin<Box<Sleep>>>,
     /// What is given back when the connection ends.
@@ -148,6 +151,7 @@ impl<Seat> Connection<Seat> {
             patience,
             stuck: false,
             closing: false,
+            deaf: false,
             deadline: None,
             _seat: seat,
         }
@@ -222,10 +226,23 @@ impl<Seat: Unpin> Future for Connection<Seat> {
                     pushed
                 }
                 Step::Read => {
-                    let heard = read(&this.socket, &mut this.context);
-                    if let Heard::Last(code) = heard {
-                        this.socket.finish(code);
-                        return Poll::Ready(());
+                    let heard = if this.deaf {
+                        discard(&this.socket)
+                    } else {
+                        read(&this.socket, &mut this.context)
+                    };
+                    match heard {
+                        Heard::Last => {
+                            this.socket.finish(None);
+                            return Poll::Ready(());
+                        }
+                        Heard::Broken(code) => {
+                            this.socket.finish(Some(code));
+                            this.deaf = true;
+                            this.after(Pushed::Closing);
+                            continue;
+                        }
+                        Heard::All | Heard::More => {}
                     }
                     if !this.stuck && this.socket.has_waiting() {
                         let pushed = this.socket.push();
@@ -261,8 +278,10 @@ enum Heard {
     All,
     /// There may be more.
     More,
-    /// Nothing comes any more; with a close code (RFC 6455, section 7.4.1) where the other side is to be told why.
-    Last(Option<u16>),
+    /// Nothing comes any more.
+    Last,
+    /// What came is no WebSocket, and the other side is told so with this close code (RFC 6455, section 7.4.1).
+    Broken(u16),
 }
 
 /// Reads what there is, up to a number of messages. What viewers say has no meaning.
@@ -271,10 +290,23 @@ fn read(socket: &Socket, context: &mut WebSocketContext) -> Heard {
         match context.read(&mut Wire(socket)) {
             Ok(_) => socket.heard(),
             Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Heard::All,
-            Err(Error::Capacity(_)) => return Heard::Last(Some(1009)),
-            Err(Error::Protocol(_)) => return Heard::Last(Some(1002)),
-            Err(Error::Utf8(_)) => return Heard::Last(Some(1007)),
-            Err(_) => return Heard::Last(None),
+            Err(Error::Capacity(_)) => return Heard::Broken(1009),
+            Err(Error::Protocol(_)) => return Heard::Broken(1002),
+            Err(Error::Utf8(_)) => return Heard::Broken(1007),
+            Err(_) => return Heard::Last,
+        }
+    }
+    Heard::More
+}
+
+/// Reads what there is, and forgets it.
+fn discard(socket: &Socket) -> Heard {
+    let mut buffer = [0; 1024];
+    for _ in 0..READS_IN_TURN {
+        match socket.stream().try_read(&mut buffer) {
+            Ok(1..) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::All,
+            Ok(0) | Err(_) => return Heard::Last,
         }
     }
     Heard::More

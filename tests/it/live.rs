@@ -501,6 +501,81 @@ async fn rubbish_from_a_viewer_hurts_nobody(home: Home) {
     settles(&good, &server, "10").await;
 }
 
+/// RFC 6455, section 7.4.1: whoever breaks the protocol is told how, whatever else it had sent already.
+async fn who_breaks_the_protocol_learns_how(home: Home) {
+    use futures_util::SinkExt as _;
+    use tokio::io::AsyncWriteExt as _;
+    use tokio_tungstenite::{MaybeTlsStream, connect_async, tungstenite::Message};
+    let server = server_with_teams(home, 3).await;
+    let url = server.socket_url(&format!("{CONTEST}/live?limit=10"));
+    // A text frame of two bytes, masked with zeros: 0xff is no UTF-8. The same without a mask. One with a reserved bit.
+    let broken: [(&[u8], u16); 3] = [
+        (&[0x81, 0x82, 0, 0, 0, 0, 0xff, 0xff], 1007),
+        (&[0x81, 0x02, b'o', b'k'], 1002),
+        (&[0xc1, 0x82, 0, 0, 0, 0, b'o', b'k'], 1002),
+    ];
+    for (bytes, expected) in broken {
+        let (mut socket, _) = connect_async(&url).await.unwrap();
+        let MaybeTlsStream::Plain(stream) = socket.get_mut() else {
+            panic!("no TLS was asked for");
+        };
+        stream.write_all(bytes).await.unwrap();
+        stream.write_all(&[0x81; 2000]).await.unwrap();
+        assert_eq!(close_code(&mut socket).await, Some(expected), "{bytes:x?}");
+    }
+    let (mut socket, _) = connect_async(&url).await.unwrap();
+    let _ = socket.send(Message::text("x".repeat(17 * 1024))).await;
+    assert_eq!(close_code(&mut socket).await, Some(1009));
+}
+
+/// Reads until the server closes; with which code, if it said one.
+async fn close_code<S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin>(
+    socket: &mut tokio_tungstenite::WebSocketStream<S>,
+) -> Option<u16> {
+    use tokio_tungstenite::tungstenite::Message;
+    while let Some(Ok(message)) = socket.next().await {
+        if let Message::Close(frame) = message {
+            return frame.map(|frame| frame.code.into());
+        }
+    }
+    None
+}
+
+/// A viewer that sends pings faster than it reads is answered as far as there is room, and takes nothing from the others.
+async fn a_flood_of_pings_hurts_nobody(home: Home) {
+    use futures_util::SinkExt as _;
+    use tokio_tungstenite::{connect_async, tungstenite::Message};
+    const PINGS: usize = 20_000;
+    let server = server_with_teams(home, 3).await;
+    let good = viewer(&server, "limit=10");
+    settles(&good, &server, "10").await;
+    let url = server.socket_url(&format!("{CONTEST}/live?limit=10"));
+    let (socket, _) = connect_async(&url).await.unwrap();
+    let (mut send, mut receive) = socket.split();
+    let flood = tokio::spawn(async move {
+        for _ in 0..PINGS {
+            if send.feed(Message::Ping(vec![7; 125].into())).await.is_err() {
+                return;
+            }
+        }
+        let _ = send.flush().await;
+    });
+    server.judge("c", "j1", "t1", "A", "AC", "0:10:00").await;
+    settles(&good, &server, "10").await;
+    flood.await.unwrap();
+    // It is still served, if it was not closed: frames are whole, pongs among them.
+    let mut deltas = 0;
+    while deltas == 0 {
+        match receive.next().await {
+            Some(Ok(message)) => {
+                deltas += usize::from(message.to_text().is_ok_and(|text| text.contains("\"delta\"")));
+            }
+            Some(Err(error)) => panic!("{error}"),
+            None => break,
+        }
+    }
+}
+
 async fn a_board_is_the_same_until_it_changes(home: Home) {
     let server = server_with_teams(home, 100).await;
     let path = format!("{CONTEST}/board");
@@ -584,6 +659,8 @@ both! {
     a_contest_made_anew_at_once_answers_for_itself
     server_sent_events_carry_the_same_messages
     rubbish_from_a_viewer_hurts_nobody
+    who_breaks_the_protocol_learns_how
+    a_flood_of_pings_hurts_nobody
     a_board_is_the_same_until_it_changes
 }
 
