@@ -18,6 +18,8 @@
 //! assert_eq!(row.values[..], [1, 10, 10]);
 //! ```
 
+pub mod awards;
+pub mod ceremony;
 pub mod clics;
 pub mod clock;
 pub mod decimal;
@@ -31,16 +33,18 @@ pub mod rules;
 pub mod settings;
 pub mod state;
 pub mod status;
+pub mod view;
 
 pub use event::{Event, EventError, Kind, Notification, is_id};
 pub use judging::{Both, Side};
 pub use settings::{Rounding, Scoring, Settings};
-pub use state::{Aside, Change, Contest};
+pub use state::{Aside, Change, Contest, Decision};
 pub use status::{Phase, ProblemLine, Status};
+pub use view::{View, Views};
 
 /// The revision of the fold: part of a contest's epoch, so that two versions of the program that score differently never
 /// pass for one. Raise it whenever the same log may give another board.
-pub const REVISION: u32 = 1;
+pub const REVISION: u32 = 2;
 
 #[cfg(test)]
 mod tests;

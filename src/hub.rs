@@ -26,7 +26,7 @@ use std::{
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::core::Core;
+pub use self::core::{Core, ceremony_event};
 pub use contest::Live;
 pub use snapshot::Snapshot;
 pub use socket::Socket;

@@ -97,6 +97,9 @@ impl Server {
                 options.limits.viewers.min(Semaphore::MAX_PERMITS),
             )),
             pace: Pace::new(options.limits.joins),
+            pasts: Arc::new(Semaphore::new(
+                options.limits.pasts.clamp(1, Semaphore::MAX_PERMITS),
+            )),
             limits: options.limits,
             metrics: recorder(),
             stop: CancellationToken::new(),

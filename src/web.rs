@@ -3,8 +3,10 @@
 //! Every file owns its routes. Errors become problem+json in [`problem`]; keys are checked in [`auth`]. Nothing here knows
 //! how standings come about: it reads [`crate::hub`] and appends events.
 
+pub mod adjustments;
 pub mod auth;
 pub mod boards;
+pub mod ceremony;
 pub mod clics;
 pub mod judge;
 pub mod live;
@@ -47,6 +49,8 @@ pub struct Limits {
     pub write: Duration,
     /// Live connections that are let in a second. Nothing else waits for them.
     pub joins: u32,
+    /// Answers about earlier standings that are worked out at once.
+    pub pasts: usize,
 }
 
 impl Default for Limits {
@@ -56,6 +60,7 @@ impl Default for Limits {
             viewers: 50_000,
             write: Duration::from_secs(20),
             joins: 2_000,
+            pasts: 1,
         }
     }
 }
@@ -72,6 +77,8 @@ pub struct App {
     pub metrics: PrometheusHandle,
     /// A permit for each live connection.
     pub viewers: Arc<Semaphore>,
+    /// A permit for each answer about earlier standings under way.
+    pub pasts: Arc<Semaphore>,
     /// The pace at which they are let in.
     pub pace: Pace,
     /// Cancelled when the server is to stop: viewers are told, and leave.
@@ -120,6 +127,8 @@ pub fn router(app: Shared) -> Router {
     let body = app.limits.body;
     Router::new()
         .merge(judge::router())
+        .merge(ceremony::router())
+        .merge(adjustments::router())
         .merge(clics::router())
         .merge(boards::router())
         .merge(live::router())

@@ -61,6 +61,9 @@ pub struct LimitArgs {
     /// How many live connections are let in a second; after a failure of the Wi-Fi all come back at once
     #[arg(long, env = "RANKCAST_JOIN_RATE", default_value_t = Limits::default().joins, value_name = "N")]
     pub join_rate: u32,
+    /// How many answers about earlier standings (`…/board?at=`) are worked out at once; others wait
+    #[arg(long, env = "RANKCAST_MAX_PASTS", default_value_t = Limits::default().pasts, value_name = "N")]
+    pub max_pasts: usize,
     /// How long a viewer's socket may take nothing of what is written to it, in seconds, before it is closed as too slow
     #[arg(long, env = "RANKCAST_WRITE_TIMEOUT", default_value_t = Limits::default().write.as_secs(), value_name = "S")]
     pub write_timeout: u64,
@@ -74,6 +77,7 @@ impl LimitArgs {
             viewers: self.max_viewers,
             write: Duration::from_secs(self.write_timeout.max(1)),
             joins: self.join_rate,
+            pasts: self.max_pasts,
         }
     }
 }

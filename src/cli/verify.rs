@@ -81,7 +81,7 @@ fn tell(report: &Value) -> Outcome {
         if equal { "as served" } else { "NOT as served" },
         report["projection"]["state"].as_str().unwrap_or("?"),
     );
-    for place in ["public", "jury", "projection"] {
+    for place in ["public", "jury", "ceremony", "projection"] {
         for difference in report[place]["differences"]
             .as_array()
             .into_iter()

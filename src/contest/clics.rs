@@ -6,7 +6,7 @@ use icu_collator::{Collator, CollatorBorrowed, options::CollatorOptions};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Contest, Scoring, Side, clock, decimal};
+use super::{Contest, Scoring, Side, View, awards::Award, clock, decimal};
 use crate::board::{Cell, Entry, Id};
 
 /// The contest object (Contest API, "Contests").
@@ -31,13 +31,19 @@ pub fn contest(contest: &Contest) -> Value {
 }
 
 /// The contest state (Contest API, "Contest state").
-pub fn state(contest: &Contest, side: Side) -> Value {
-    let times = contest.status(side).times;
+pub fn state(contest: &Contest, view: impl Into<View>) -> Value {
+    let times = contest.status(view).times;
     let text = |at: Option<i64>| at.map(clock::format_instant);
     json!({
         "started": text(times.started), "frozen": text(times.frozen), "ended": text(times.ended),
         "thawed": text(times.thawed), "finalized": text(times.finalized), "end_of_updates": text(times.end_of_updates),
     })
+}
+
+/// The awards (Contest API, "Awards"): how a ceremony shows them is not theirs to say.
+pub fn awards(contest: &Contest, side: Side) -> Vec<Value> {
+    let shape = |award: Award| json!({ "id": award.id, "citation": award.citation, "team_ids": award.team_ids });
+    contest.awards(side).into_iter().map(shape).collect()
 }
 
 /// A row of the scoreboard (Contest API, "Scoreboard").
@@ -52,11 +58,11 @@ pub struct Row {
 /// The rows of the scoreboard (Contest API, "Scoreboard"): the ranked teams of the lowest section, ordered by rank and then by
 /// team name in Unicode collation. Times and penalty are whole minutes; a negative penalty, which the form forbids, is
 /// written 0. They change with the version of the board only.
-pub fn scoreboard_rows(contest: &Contest, side: Side) -> Vec<Row> {
-    let board = contest.board(side);
+pub fn scoreboard_rows(contest: &Contest, view: View) -> Vec<Row> {
+    let board = contest.board(view);
     let columns = &board.shape().columns;
     let sections = usize::from(columns.first().is_some_and(|column| column.section));
-    let problems = contest.problems(side);
+    let problems = contest.problems(view);
     let first = board.window(Some(1)).next().cloned();
     let mut rows: Vec<(usize, &str, Row)> = board
         .window(None)
@@ -112,11 +118,11 @@ pub fn scoreboard_rows(contest: &Contest, side: Side) -> Vec<Row> {
 }
 
 /// What the scoreboard says besides its rows.
-pub fn scoreboard_head(contest: &Contest, side: Side, now: i64) -> Value {
+pub fn scoreboard_head(contest: &Contest, view: View, now: i64) -> Value {
     json!({
         "time": clock::format_instant(now),
-        "contest_time": contest.info().start.map(|start| clock::format_relative(now - start)),
-        "state": state(contest, side),
+        "contest_time": contest.info().start.map(|start| clock::format_relative(contest.without_removed(now - start))),
+        "state": state(contest, view),
     })
 }
 

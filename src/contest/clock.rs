@@ -70,6 +70,25 @@ pub fn format_instant(millis: i64) -> String {
     }
 }
 
+/// Relative times in settings: text outside, milliseconds inside.
+pub(super) mod relative {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error};
+
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as serde calls it
+    pub(crate) fn serialize<S: Serializer>(millis: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::format_relative(*millis))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        super::parse_relative(&text).ok_or_else(|| {
+            D::Error::custom(format!(
+                "expected a relative time such as 1:02:03.456, got {text:?}"
+            ))
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

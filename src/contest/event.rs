@@ -12,7 +12,7 @@ use std::fmt;
 use serde_json::Value;
 
 use fields::shown;
-use ids::{ID_FORM, bad_id};
+use ids::{ID_FORM, bad_id, object_id};
 
 use crate::board::Id;
 pub use ids::{checked_id, is_id};
@@ -54,18 +54,22 @@ pub enum Kind {
     Submissions,
     /// What the judge found.
     Judgements,
+    /// Who gets what.
+    Awards,
     /// Ours: how this contest is scored and shown.
     Settings,
     /// Ours: a manual change of a team's penalty.
     Adjustments,
     /// Ours: the jury opens (or closes again) the frozen board.
     Thaw,
+    /// Ours: where the ceremony stands.
+    Ceremony,
     /// Anything else.
     Other,
 }
 
 impl Kind {
-    const NAMES: [(Self, &'static str); 12] = [
+    const NAMES: [(Self, &'static str); 14] = [
         (Self::Contest, "contest"),
         (Self::State, "state"),
         (Self::JudgementTypes, "judgement-types"),
@@ -75,9 +79,11 @@ impl Kind {
         (Self::Problems, "problems"),
         (Self::Submissions, "submissions"),
         (Self::Judgements, "judgements"),
+        (Self::Awards, "awards"),
         (Self::Settings, "rankcast"),
         (Self::Adjustments, "rankcast-adjustments"),
         (Self::Thaw, "rankcast-thaw"),
+        (Self::Ceremony, "rankcast-ceremony"),
     ];
 
     /// The kind of a CLICS type.
@@ -100,7 +106,7 @@ impl Kind {
     pub fn is_single(self) -> bool {
         matches!(
             self,
-            Self::Contest | Self::State | Self::Settings | Self::Thaw
+            Self::Contest | Self::State | Self::Settings | Self::Thaw | Self::Ceremony
         )
     }
 }
@@ -283,6 +289,7 @@ impl Event {
             )),
             (Kind::State, Value::Null) => Ok(Self::Put(Object::State(Times::default()))),
             (Kind::Thaw, Value::Null) => Ok(Self::Put(Object::Thaw(false))),
+            (Kind::Ceremony, Value::Null) => Ok(Self::Put(Object::Ceremony(None))),
             (kind, data) if kind.is_single() => object(None, data).map(Self::Put),
             (kind, Value::Null) => {
                 let id = id.ok_or_else(|| {
@@ -290,7 +297,7 @@ impl Event {
                 })?;
                 Ok(Self::Delete(
                     kind,
-                    checked_id(id).ok_or_else(|| bad_id(name, id))?,
+                    object_id(kind, id).ok_or_else(|| bad_id(name, id))?,
                 ))
             }
             (kind, Value::Array(items)) if id.is_none() => items

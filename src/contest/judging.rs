@@ -83,10 +83,12 @@ pub enum Verdict {
     Score(i64),
 }
 
-/// One submission among those of a team on a problem: ordered by contest time, then by id.
+/// One submission among those of a team on a problem: ordered by when it came, then by id.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attempt {
-    /// Contest time in ms.
+    /// When it came: contest time in ms, with what is removed from the contest. What came in a removed time is still ordered.
+    pub came: i64,
+    /// When that was for the score: contest time in ms.
     pub time: i64,
     /// The submission.
     pub id: Id,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     event::{Group, Info, JudgementType, Submission, Times},
     judging::{self, Both, Meaning, Side},
-    settings::{Rounding, Scoring, Settings, Thaw},
+    settings::{Interval, ProblemScore, Rounding, Scoring, Settings, Thaw},
 };
 use crate::board::{Column, Id, Shape, Unit};
 
@@ -28,6 +28,9 @@ pub struct Rules {
     pub(super) compile_error_penalty: bool,
     pub(super) unofficial: Vec<Id>,
     pub(super) auto_teams: bool,
+    pub(super) problem_score: ProblemScore,
+    /// Contest times that do not count, in order.
+    pub(super) removed: Vec<Interval>,
     /// Types that do not mean what the list of well-known identifiers says.
     pub(super) types: BTreeMap<Id, Option<Meaning>>,
     /// Each group: is it hidden, and its section.
@@ -77,6 +80,8 @@ impl Rules {
             compile_error_penalty: settings.compile_error_penalty,
             unofficial: settings.unofficial_groups.clone(),
             auto_teams: settings.auto_teams,
+            problem_score: settings.problem_score,
+            removed: settings.removed_intervals.clone(),
             types: types
                 .values()
                 .map(|defined| {
@@ -124,6 +129,23 @@ impl Rules {
         submission
             .contest_time
             .or_else(|| Some(submission.time? - self.start?))
+    }
+
+    /// A contest time without the removed ones (RULES 11): inside of one it is the time of its start.
+    pub(super) fn without_removed(&self, time: i64) -> i64 {
+        let gone = |interval: &Interval| (time.min(interval.end) - interval.start).max(0);
+        time - self.removed.iter().map(gone).sum::<i64>()
+    }
+
+    /// The contest time, removed ones included, at which so much of the contest is over.
+    pub(super) fn with_removed(&self, time: i64) -> i64 {
+        self.removed.iter().fold(time, |time, interval| {
+            if interval.start < time {
+                time + interval.end - interval.start
+            } else {
+                time
+            }
+        })
     }
 
     /// Does a submission of that contest time count (RULES 7)?

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{awards::AwardSettings, clock};
 use crate::board::{Id, Ties, Unit};
 
 /// How a contest is scored and shown. Fields left out have the values given here.
@@ -26,6 +27,13 @@ pub struct Settings {
     pub thaw: Thaw,
     /// What the public board does during the ceremony: `follow` (default) or open `after` it.
     pub public_during_ceremony: PublicDuringCeremony,
+    /// How many get which award.
+    pub awards: AwardSettings,
+    /// Which submission of a problem gives its points: the `best` (default) or the `last` that has any.
+    pub problem_score: ProblemScore,
+    /// Contest times that do not count (a power cut): submissions inside have the contest time of the start, later ones come so
+    /// much earlier, and the contest ends so much later. In order, without overlap.
+    pub removed_intervals: Vec<Interval>,
 }
 
 impl Default for Settings {
@@ -40,6 +48,9 @@ impl Default for Settings {
             auto_teams: false,
             thaw: Thaw::default(),
             public_during_ceremony: PublicDuringCeremony::default(),
+            awards: AwardSettings::default(),
+            problem_score: ProblemScore::default(),
+            removed_intervals: Vec::new(),
         }
     }
 }
@@ -49,11 +60,53 @@ impl Settings {
     pub fn check(&self) -> Result<(), String> {
         match self.rank_by {
             Some(columns) if !(1..=3).contains(&columns) => {
-                Err(format!("rank_by: expected 1, 2 or 3, got {columns}"))
+                return Err(format!("rank_by: expected 1, 2 or 3, got {columns}"));
             }
-            _ => Ok(()),
+            _ => {}
         }
+        self.awards.check()?;
+        if self.removed_intervals.len() > REMOVED_MAX {
+            return Err(format!("removed_intervals: expected at most {REMOVED_MAX}"));
+        }
+        let mut free = 0;
+        for Interval { start, end } in &self.removed_intervals {
+            if *start < free || end <= start {
+                return Err(format!(
+                    "removed_intervals: expected each to start at 0 or later, to end after its start, and before the next; got {} to {}",
+                    clock::format_relative(*start),
+                    clock::format_relative(*end)
+                ));
+            }
+            free = *end;
+        }
+        Ok(())
     }
+}
+
+/// The most intervals that may be removed from a contest.
+pub const REMOVED_MAX: usize = 100;
+
+/// A part of the contest, from a contest time (in ms) up to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Its first moment.
+    #[serde(with = "clock::relative")]
+    pub start: i64,
+    /// The first moment after it.
+    #[serde(with = "clock::relative")]
+    pub end: i64,
+}
+
+/// Which submission of a problem gives its points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProblemScore {
+    /// The one with the most; a later one with less changes nothing.
+    #[default]
+    Best,
+    /// The last one.
+    Last,
 }
 
 /// What a row is worth.

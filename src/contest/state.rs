@@ -1,16 +1,23 @@
 //! The state of a contest: the fold of its events.
 //!
 //! `place` finds where each submission counts, `settle` brings races, statistics and boards up to date, `rows` makes the
-//! entries; `aside` tells what counts for nothing.
+//! entries; `aside` tells what counts for nothing; `awards` who gets what, `script` how a ceremony goes, and `stage` brings it
+//! before those who watch.
 
 mod aside;
+mod awards;
+mod past;
 mod place;
 mod rows;
+mod script;
 mod settle;
+mod stage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
+    awards::Award,
+    ceremony::{Progress, Scene},
     decimal,
     event::{
         Adjustment, Event, Group, Info, Judgement, JudgementType, Kind, Object, Organization,
@@ -21,9 +28,11 @@ use super::{
     rules::Rules,
     settings::{Scoring, Settings},
     status::{ProblemLine, Status},
+    view::{View, Views},
 };
 pub use aside::Aside;
 use settle::{Surroundings, sets_rules};
+use stage::Stage;
 
 use crate::board::{Board, Cell, Id, Step};
 
@@ -49,6 +58,14 @@ pub struct Contest {
     judgements: HashMap<Id, Judgement>,
     /// Submissions, and what is known of those that have not come yet.
     submissions: HashMap<Id, Known>,
+    /// The awards that the feed names.
+    awards: BTreeMap<Id, Award>,
+    /// Where the ceremony stands, while there is one.
+    ceremony: Option<Progress>,
+    /// How many words about ceremonies were heard.
+    turns: u64,
+    /// All that was ever decided about penalties, the oldest first.
+    decisions: Vec<Decision>,
 
     // Derived from the above.
     /// The sum of the adjustments of each team that has any, in ms.
@@ -63,6 +80,12 @@ pub struct Contest {
     races: HashMap<(i64, Id), Both<Running>>,
     stats: Both<HashMap<Id, Stat>>,
     boards: Both<Board>,
+    /// The problems of each team whose frozen results the ceremony has revealed to the public.
+    revealed: BTreeMap<Id, BTreeSet<Id>>,
+    /// What the ceremony shows beside the board.
+    scenes: Both<Option<Scene>>,
+    /// What the hall sees: there from the first ceremony on.
+    stage: Option<Box<Stage>>,
 }
 
 /// A submission, or the judgements that wait for it.
@@ -149,6 +172,15 @@ impl Stat {
     }
 }
 
+/// What was decided about a penalty.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// The adjustment.
+    pub id: Id,
+    /// What it is from then on; `None`: it is taken back.
+    pub adjustment: Option<Adjustment>,
+}
+
 /// What one event changed in one view.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
@@ -221,6 +253,10 @@ impl Contest {
             adjustments: HashMap::new(),
             judgements: HashMap::new(),
             submissions: HashMap::new(),
+            awards: BTreeMap::new(),
+            ceremony: None,
+            turns: 0,
+            decisions: Vec::new(),
             adjusted: HashMap::new(),
             rules,
             decimals: Both::default(),
@@ -229,6 +265,9 @@ impl Contest {
             races: HashMap::new(),
             stats: Both::default(),
             boards,
+            revealed: BTreeMap::new(),
+            scenes: Both::default(),
+            stage: None,
         }
     }
 
@@ -243,8 +282,21 @@ impl Contest {
     }
 
     /// The rows of a view. Its version is the sequence number of the last event that changed the view.
-    pub fn board(&self, side: Side) -> &Board {
-        &self.boards[side]
+    pub fn board(&self, view: impl Into<View>) -> &Board {
+        let (contest, side) = self.seen(view);
+        &contest.boards[side]
+    }
+
+    /// Where a view is kept: that of the ceremony is the public one, until there is a ceremony.
+    fn seen(&self, view: impl Into<View>) -> (&Self, Side) {
+        match view.into() {
+            View::Public => (self, Side::Public),
+            View::Jury => (self, Side::Jury),
+            View::Ceremony => (
+                self.stage.as_ref().map_or(self, |stage| stage.contest()),
+                Side::Public,
+            ),
+        }
     }
 
     /// The contest object.
@@ -262,9 +314,29 @@ impl Contest {
         (&self.times, self.times_are_ours)
     }
 
+    /// A contest time in ms by the clock without what is removed from the contest (RULES 11).
+    pub fn without_removed(&self, time: i64) -> i64 {
+        self.rules.without_removed(time)
+    }
+
+    /// The contest time, in ms, at which so much of the contest is over: later, where times are removed from it (RULES 11).
+    pub fn with_removed(&self, time: i64) -> i64 {
+        self.rules.with_removed(time)
+    }
+
     /// Is the frozen board open?
     pub fn is_open(&self) -> bool {
         self.rules.frozen_from.is_none()
+    }
+
+    /// All that was ever decided about penalties, the oldest first; of each id the last one is in force.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+
+    /// Is there a team of that id?
+    pub fn has_team(&self, id: &str) -> bool {
+        self.teams.contains_key(id)
     }
 
     /// How it is scored.
@@ -273,30 +345,47 @@ impl Contest {
     }
 
     /// The phase and clock as a view may see them.
-    pub fn status(&self, side: Side) -> Status {
-        Status::new(side, &self.info, &self.times, self.is_open(), self.opened)
+    pub fn status(&self, view: impl Into<View>) -> Status {
+        let (contest, side) = self.seen(view);
+        let scene = contest.scenes[side].clone();
+        let Self { info, times, .. } = contest;
+        let mut status = Status::new(side, info, times, contest.is_open(), contest.opened, scene);
+        // What is removed makes the contest, and what of it is frozen, so much longer for those who look at a clock.
+        let on_the_clock = |time: i64| contest.rules.with_removed(time);
+        if let (Some(duration), Some(freeze)) = (info.duration, info.freeze) {
+            status.freeze = Some(on_the_clock(duration) - on_the_clock(duration - freeze));
+        }
+        status.duration = info.duration.map(on_the_clock);
+        status
     }
 
     /// The problems with their statistics, in order. The public sees none before the start (RULES 14).
-    pub fn problems(&self, side: Side) -> Vec<ProblemLine> {
-        if !self.shows_problems(side) {
+    pub fn problems(&self, view: impl Into<View>) -> Vec<ProblemLine> {
+        let (contest, side) = self.seen(view);
+        if !contest.shows_problems(side) {
             return Vec::new();
         }
-        let mut problems: Vec<&Problem> = self.problems.values().collect();
-        problems.sort_by(|a, b| (a.ordinal, &a.label, &a.id).cmp(&(b.ordinal, &b.label, &b.id)));
-        problems
+        contest
+            .ordered_problems()
             .into_iter()
-            .map(|problem| self.line(side, problem))
+            .map(|problem| contest.line(side, problem))
             .collect()
     }
 
+    fn ordered_problems(&self) -> Vec<&Problem> {
+        let mut problems: Vec<&Problem> = self.problems.values().collect();
+        problems.sort_by(|a, b| (a.ordinal, &a.label, &a.id).cmp(&(b.ordinal, &b.label, &b.id)));
+        problems
+    }
+
     /// One problem with its statistics; none for the public before the start (RULES 14).
-    pub fn problem(&self, side: Side, id: &str) -> Option<ProblemLine> {
-        let problem = self
+    pub fn problem(&self, view: impl Into<View>, id: &str) -> Option<ProblemLine> {
+        let (contest, side) = self.seen(view);
+        let problem = contest
             .problems
             .get(id)
-            .filter(|_| self.shows_problems(side))?;
-        Some(self.line(side, problem))
+            .filter(|_| contest.shows_problems(side))?;
+        Some(contest.line(side, problem))
     }
 
     /// May a view see problems and results?
@@ -332,9 +421,28 @@ impl Contest {
 
     /// Takes in the event with the next sequence number, and tells what it changed in each view. `from_clock`: a state
     /// that a server's own clock made; a feed's state takes its place for good.
-    pub fn fold(&mut self, sequence: u64, event: &Event, from_clock: bool) -> Both<Change> {
+    pub fn fold(&mut self, sequence: u64, event: &Event, from_clock: bool) -> Views<Change> {
         debug_assert!(sequence > self.sequence, "events come in order");
         self.sequence = sequence;
+        if let Event::Put(Object::Ceremony(progress)) = event {
+            let turn = progress.map_or(0, |progress| progress.turn);
+            if turn != 0 && turn != self.turns + 1 {
+                return Views::default();
+            }
+            self.turns += 1;
+            self.ceremony = *progress;
+            return self.conduct(sequence);
+        }
+        let sides = self.take_in(sequence, event, from_clock);
+        let ceremony = match &mut self.stage {
+            Some(stage) => stage.fold(sequence, event, from_clock),
+            None => sides[Side::Public].clone(),
+        };
+        Views::new(sides, ceremony)
+    }
+
+    /// Takes in an event that is none of the ceremony.
+    fn take_in(&mut self, sequence: u64, event: &Event, from_clock: bool) -> Both<Change> {
         let mut dirty = Dirty::default();
         let before = sets_rules(event).then(|| Surroundings::of(self));
         match event {
@@ -370,7 +478,13 @@ impl Contest {
                 .filter(|(_, known)| known.object.is_some())
                 .map(|(id, _)| id.clone())
                 .collect(),
-            Kind::Contest | Kind::State | Kind::Settings | Kind::Thaw | Kind::Other => Vec::new(),
+            Kind::Awards => self.awards.keys().cloned().collect(),
+            Kind::Contest
+            | Kind::State
+            | Kind::Settings
+            | Kind::Thaw
+            | Kind::Ceremony
+            | Kind::Other => Vec::new(),
         }
     }
 
@@ -385,6 +499,11 @@ impl Contest {
                 }
             }
             Object::Thaw(opened) => self.opened = *opened,
+            // Taken by `fold`.
+            Object::Ceremony(_) => {}
+            Object::Award(object) => {
+                self.awards.insert(object.id.clone(), object.clone());
+            }
             Object::JudgementType(object) => {
                 self.types.insert(object.id.clone(), object.clone());
             }
@@ -408,6 +527,10 @@ impl Contest {
                 }
             }
             Object::Adjustment(object) => {
+                self.decisions.push(Decision {
+                    id: object.id.clone(),
+                    adjustment: Some(object.clone()),
+                });
                 if let Some(old) = self.adjustments.insert(object.id.clone(), object.clone()) {
                     self.adjust(&old.team, -old.penalty, dirty);
                 }
@@ -457,6 +580,10 @@ impl Contest {
             }
             Kind::Adjustments => {
                 if let Some(old) = self.adjustments.remove(id) {
+                    self.decisions.push(Decision {
+                        id: id.clone(),
+                        adjustment: None,
+                    });
                     self.adjust(&old.team, -old.penalty, dirty);
                 }
             }
@@ -472,7 +599,15 @@ impl Contest {
                     self.forget_judgement(&old, true, dirty);
                 }
             }
-            Kind::Contest | Kind::State | Kind::Settings | Kind::Thaw | Kind::Other => {}
+            Kind::Awards => {
+                self.awards.remove(id);
+            }
+            Kind::Contest
+            | Kind::State
+            | Kind::Settings
+            | Kind::Thaw
+            | Kind::Ceremony
+            | Kind::Other => {}
         }
     }
 

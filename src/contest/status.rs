@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    ceremony::Scene,
     event::{Info, Times},
     judging::Side,
 };
@@ -47,11 +48,20 @@ pub struct Status {
     pub countdown_pause: Option<i64>,
     /// The times of its phases, as CLICS has them.
     pub times: Times,
+    /// What a ceremony shows, while there is one.
+    pub ceremony: Option<Scene>,
 }
 
 impl Status {
     /// `open`: nothing is frozen; `opened`: because the jury said so.
-    pub(super) fn new(side: Side, info: &Info, times: &Times, open: bool, opened: bool) -> Self {
+    pub(super) fn new(
+        side: Side,
+        info: &Info,
+        times: &Times,
+        open: bool,
+        opened: bool,
+        ceremony: Option<Scene>,
+    ) -> Self {
         let mut times = *times;
         if side == Side::Public && !open {
             // The results are neither open nor final for those who cannot see them.
@@ -81,6 +91,7 @@ impl Status {
             freeze: info.freeze,
             countdown_pause: info.countdown_pause,
             times,
+            ceremony,
         }
     }
 }

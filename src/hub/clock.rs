@@ -26,8 +26,9 @@ pub(super) fn phases(contest: &Contest, now: i64) -> Option<Phases> {
     let start = info
         .start
         .filter(|_| ours && info.countdown_pause.is_none())?;
-    let end = info.duration.map(|duration| start + duration);
-    let freeze = end.zip(info.freeze).map(|(end, freeze)| end - freeze);
+    let at = |time: i64| start + contest.with_removed(time);
+    let end = info.duration.map(at);
+    let freeze = (info.duration.zip(info.freeze)).map(|(duration, freeze)| at(duration - freeze));
     // What was told for the same planned moment stays told: the clocks of two servers never agree to the millisecond.
     let passed =
         |at: Option<i64>, told: Option<i64>| at.filter(|at| *at <= now || told == Some(*at));

@@ -18,7 +18,7 @@ use tokio::{
 
 use super::{
     Snapshot, Viewer, clock,
-    core::{Core, fold},
+    core::{self, Core, fold},
     lock,
     projector::Projector,
     sweep::{Audience, Sweep},
@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     board::Id,
-    contest::{Contest, REVISION, Side},
+    contest::{Contest, REVISION, View},
     protocol::{
         Limit, Position,
         message::{State, StoreState},
@@ -42,6 +42,9 @@ const FOLD_CHUNK: usize = 64;
 
 /// The longest wait between two attempts to reach a store that is away.
 const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// The epoch of earlier standings: nobody resumes from there.
+const PAST_EPOCH: &str = "past";
 
 /// A contest that this server follows.
 pub struct Live {
@@ -112,21 +115,45 @@ impl Live {
     }
 
     /// Phase, clock and freshness, now.
-    pub fn state(&self, side: Side) -> State {
-        self.core().state(side)
+    pub fn state(&self, view: View) -> State {
+        self.core().state(view)
     }
 
     /// The window as it is now.
-    pub fn snapshot(&self, side: Side, limit: Limit) -> Arc<Snapshot> {
-        self.core().snapshot(side, limit)
+    pub fn snapshot(&self, view: View, limit: Limit) -> Arc<Snapshot> {
+        self.core().snapshot(view, limit)
+    }
+
+    /// The window as it was at a contest time, in ms. Deriving and encoding it takes a while, and happens on a thread that may
+    /// block; `turn` is dropped after that, whoever has gone meanwhile.
+    pub async fn past<T: Send + 'static>(
+        &self,
+        view: View,
+        limit: Limit,
+        time: i64,
+        turn: T,
+    ) -> Option<Snapshot> {
+        let (past, store) = {
+            let core = self.core();
+            (core.fold.past(time), core.store)
+        };
+        let derive = move || {
+            let contest = past.derive();
+            let state = core::state(&contest, store, view);
+            let snapshot = Snapshot::of(&contest, view, limit, PAST_EPOCH, state);
+            snapshot.json();
+            drop(turn);
+            snapshot
+        };
+        tokio::task::spawn_blocking(derive).await.ok()
     }
 
     /// Where a view stands.
-    pub fn position(&self, side: Side) -> Position {
+    pub fn position(&self, view: View) -> Position {
         let core = self.core();
         Position {
             epoch: core.epoch.clone(),
-            version: core.fold.board(side).version(),
+            version: core.fold.board(view).version(),
         }
     }
 
@@ -149,7 +176,7 @@ impl Live {
         let wake = {
             let mut core = self.core();
             let core = &mut *core;
-            core.views[viewer.side()].wake(&core.fold, viewer.limit(), viewer.follows())
+            core.views[viewer.view()].wake(&core.fold, viewer.limit(), viewer.follows())
         };
         Watching::new(viewer, wake)
     }
@@ -159,7 +186,7 @@ impl Live {
         let viewer = Viewer::new(self.clone(), request);
         let mut core = self.core();
         let core = &mut *core;
-        let audience = core.views[viewer.side()].audience(&core.fold, viewer.limit());
+        let audience = core.views[viewer.view()].audience(&core.fold, viewer.limit());
         (viewer, audience)
     }
 
@@ -211,15 +238,15 @@ impl Live {
 
     /// Somebody was elsewhere at a position that this server may not have reached yet: then it reads on, and waits until that is
     /// folded, or `longest` is over.
-    pub async fn reach(&self, side: Side, position: &Position, longest: Duration) {
-        let here = self.position(side);
+    pub async fn reach(&self, view: View, position: &Position, longest: Duration) {
+        let here = self.position(view);
         if here.epoch == position.epoch && here.version < position.version {
             self.pull(longest).await;
         }
     }
 
     /// Reads the log once more, and waits until that is folded, or `longest` is over.
-    async fn pull(&self, longest: Duration) {
+    pub async fn pull(&self, longest: Duration) {
         if let Ok(tips) = self.store.tips(std::slice::from_ref(&self.id)).await
             && let Some(Some(tip)) = tips.into_iter().next()
         {
@@ -317,8 +344,8 @@ impl Live {
             return;
         }
         core.store = state;
-        for side in Side::ALL {
-            core.views[side].state_changed();
+        for view in View::ALL {
+            core.views[view].state_changed();
         }
         core.flush(Instant::now());
     }
@@ -491,10 +518,10 @@ impl Live {
                     continue;
                 }
             };
-            for (side, change) in change.iter() {
-                core.views[side].absorb(&core.fold, change);
+            for (view, change) in change.iter() {
+                core.views[view].absorb(&core.fold, change);
             }
-            let public = &change[Side::Public];
+            let public = &change[View::Public];
             if public.reshaped {
                 self.projector.whole();
             }
@@ -551,9 +578,9 @@ impl Live {
             core.epoch = format!("{epoch}.{REVISION}");
             core.history += 1;
             self.said.store(0, Ordering::Release);
-            for side in Side::ALL {
-                core.views[side].restart(&core.fold);
-                core.views[side].state_changed();
+            for view in View::ALL {
+                core.views[view].restart(&core.fold);
+                core.views[view].state_changed();
             }
         }
         self.projector.whole();
@@ -573,17 +600,32 @@ impl Live {
         self.projector.flush(core);
     }
 
-    /// Where no feed tells the phases, the contest's own clock does. Answers when to look at the clock again.
+    /// Where no feed tells the phases, the contest's own clock does; and a ceremony may go by itself. Answers when to look
+    /// again.
     async fn keep_clock(&self) -> Option<Instant> {
         let now = Timestamp::now().as_millisecond();
-        let clock::Phases { due, next } = clock::phases(&self.core().fold, now)?;
-        if let Some(event) = due
-            && let Err(error) = self.append(&[event]).await
+        let phases = clock::phases(&self.core().fold, now);
+        let step = self.core().next_step();
+        let (phase, phase_at) = match phases {
+            Some(clock::Phases { due, next }) => (
+                due,
+                next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs())),
+            ),
+            None => (None, None),
+        };
+        let (step, step_at) = match step {
+            Some((at, event)) if at <= Instant::now() => (Some(event), None),
+            Some((at, _)) => (None, Some(at)),
+            None => (None, None),
+        };
+        let due: Vec<Append> = [phase, step].into_iter().flatten().collect();
+        if !due.is_empty()
+            && let Err(error) = self.append(&due).await
         {
-            tracing::warn!(contest = self.id, %error, "the phase could not be written");
+            tracing::warn!(contest = self.id, %error, "what the clock says could not be written");
             return Some(Instant::now() + RETRY_MAX);
         }
-        next.map(|at| Instant::now() + Duration::from_millis((at - now).unsigned_abs()))
+        [phase_at, step_at].into_iter().flatten().min()
     }
 
     fn gone(&self) {
@@ -601,8 +643,8 @@ impl Live {
             );
             *folded = Some(Folded { tip, failed });
         });
-        for side in Side::ALL {
-            core.views[side].end();
+        for view in View::ALL {
+            core.views[view].end();
         }
         core.flush(Instant::now());
     }

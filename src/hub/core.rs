@@ -1,18 +1,18 @@
 //! The state of a followed contest: its fold, and the views on it. One task writes it; viewers and requests take short looks.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::{Snapshot, clock::CLOCK_SOURCE, sweep::Audience, view::View};
+use super::{Snapshot, clock::CLOCK_SOURCE, sweep::Audience, view::Watched};
 use crate::{
-    contest::{self, Both, Contest, Event, Kind, Side, clock, event::Object},
+    contest::{self, Contest, Event, Kind, View, Views, ceremony::Progress, clock, event::Object},
     protocol::{
         Limit,
         message::{FeedState, State, StoreState},
     },
-    store::{Record, Stored},
+    store::{Append, Record, Stored},
 };
 
 /// What viewers and requests read, and the contest's task alone writes.
@@ -23,12 +23,14 @@ pub struct Core {
     pub epoch: String,
     /// Counts the epochs that this server has seen, from 1; 0: nothing read yet.
     pub history: u64,
-    pub(super) views: Both<View>,
+    pub(super) views: Views<Watched>,
     /// The contest is gone.
     pub deleted: bool,
     /// Events that could not be read, by sequence number: another version of the program wrote them.
     pub unreadable: BTreeMap<u64, String>,
     pub(super) store: StoreState,
+    /// Where the ceremony stands, and since when this server knows.
+    pub(super) conducted: Option<(Progress, Instant)>,
 }
 
 impl Core {
@@ -38,27 +40,40 @@ impl Core {
             fold: Contest::new(id),
             epoch: String::new(),
             history: 0,
-            views: Both::from_fn(|side| View::new(side, &audience)),
+            views: Views::from_fn(|view| Watched::new(view, &audience)),
             deleted: false,
             unreadable: BTreeMap::new(),
             store: StoreState::Live,
+            conducted: None,
         }
     }
 
     /// Phase, clock and freshness, now.
-    pub fn state(&self, side: Side) -> State {
-        state(&self.fold, self.store, side)
+    pub fn state(&self, view: View) -> State {
+        state(&self.fold, self.store, view)
     }
 
     /// Makes editions of what waits, and has them written. Answers when to flush again, if something waits for a time.
     pub(super) fn flush(&mut self, now: Instant) -> Option<Instant> {
         let (fold, store) = (&self.fold, self.store);
         let history = (self.history, self.epoch.as_str());
-        let flush = |side| {
-            let state = || state(fold, store, side);
-            self.views[side].flush(fold, history, now, state)
+        let flush = |view| {
+            let state = || state(fold, store, view);
+            self.views[view].flush(fold, history, now, state)
         };
-        Side::ALL.into_iter().filter_map(flush).min()
+        View::ALL.into_iter().filter_map(flush).min()
+    }
+
+    /// The next step of a ceremony that goes by itself, and when it is due.
+    pub(super) fn next_step(&mut self) -> Option<(Instant, Append)> {
+        let progress = self.fold.ceremony();
+        if self.conducted.map(|(progress, _)| progress) != progress {
+            self.conducted = progress.map(|progress| (progress, Instant::now()));
+        }
+        let (progress, since) = self.conducted?;
+        let pause = Duration::from_millis(progress.auto_ms?.into());
+        let next = self.fold.ceremony_script().by_itself(progress)?;
+        Some((since + pause, ceremony_event(Some(next), CLOCK_SOURCE)))
     }
 
     /// Does something wait for a sweep to end?
@@ -67,19 +82,20 @@ impl Core {
     }
 
     /// The rows of the CLICS scoreboard, made once a version.
-    pub fn scoreboard(&mut self, side: Side) -> Arc<Vec<contest::clics::Row>> {
-        self.views[side].scoreboard(&self.fold)
+    pub fn scoreboard(&mut self, view: View) -> Arc<Vec<contest::clics::Row>> {
+        self.views[view].scoreboard(&self.fold)
     }
 
     /// The window as it is now, encoded once a version.
-    pub fn snapshot(&mut self, side: Side, limit: Limit) -> Arc<Snapshot> {
+    pub fn snapshot(&mut self, view: View, limit: Limit) -> Arc<Snapshot> {
         let (fold, store) = (&self.fold, self.store);
-        self.views[side].snapshot(fold, &self.epoch, limit, || state(fold, store, side))
+        self.views[view].snapshot(fold, &self.epoch, limit, || state(fold, store, view))
     }
 }
 
-fn state(fold: &Contest, store: StoreState, side: Side) -> State {
-    let status = fold.status(side);
+/// Phase, clock and freshness of a state of the contest.
+pub(super) fn state(fold: &Contest, store: StoreState, view: View) -> State {
+    let status = fold.status(view);
     State {
         name: status
             .formal_name
@@ -95,11 +111,24 @@ fn state(fold: &Contest, store: StoreState, side: Side) -> State {
         store,
         feed: FeedState::None,
         feed_since: None,
+        ceremony: status.ceremony,
+    }
+}
+
+/// The event that says where a ceremony stands; `None`: there is none any more.
+pub fn ceremony_event(progress: Option<Progress>, source: &str) -> Append {
+    Append {
+        kind: Kind::Ceremony.name().to_owned(),
+        id: None,
+        replaces: false,
+        source: source.to_owned(),
+        token: None,
+        data: serde_json::json!(progress).to_string(),
     }
 }
 
 /// Folds one event of a log.
-pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Both<contest::Change>, String> {
+pub fn fold(contest: &mut Contest, stored: &Stored) -> Result<Views<contest::Change>, String> {
     let event = read(&stored.record)?;
     let from_clock =
         stored.record.source == CLOCK_SOURCE && matches!(event, Event::Put(Object::State(_)));

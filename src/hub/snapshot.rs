@@ -10,7 +10,7 @@ use flate2::{Compression, write::GzEncoder};
 
 use crate::{
     board::{Entry, Shape},
-    contest::ProblemLine,
+    contest::{Contest, ProblemLine, View},
     protocol::{
         Frame, Limit, Message, Position,
         message::{self, State, WholeRow},
@@ -24,18 +24,45 @@ pub struct Snapshot {
     pub position: Position,
     /// How many rows it holds at the most.
     pub limit: Limit,
-    pub(super) shape: Arc<Shape>,
-    pub(super) total: usize,
-    pub(super) tied_beyond: usize,
+    shape: Arc<Shape>,
+    total: usize,
+    tied_beyond: usize,
     pub(super) rows: Vec<Arc<Entry>>,
-    pub(super) problems: Vec<ProblemLine>,
-    pub(super) state: State,
-    pub(super) json: OnceLock<Bytes>,
-    pub(super) gzip: OnceLock<Bytes>,
-    pub(super) frame: OnceLock<Arc<Frame>>,
+    problems: Vec<ProblemLine>,
+    state: State,
+    json: OnceLock<Bytes>,
+    gzip: OnceLock<Bytes>,
+    frame: OnceLock<Arc<Frame>>,
 }
 
 impl Snapshot {
+    /// The window of a view as it is in this state of the contest.
+    pub(super) fn of(
+        contest: &Contest,
+        view: View,
+        limit: Limit,
+        epoch: &str,
+        state: State,
+    ) -> Self {
+        let board = contest.board(view);
+        Self {
+            position: Position {
+                epoch: epoch.to_owned(),
+                version: board.version(),
+            },
+            limit,
+            shape: board.shape().clone(),
+            total: board.len(),
+            tied_beyond: board.tied_beyond(limit.rows()),
+            rows: board.window(limit.rows()).cloned().collect(),
+            problems: contest.problems(view),
+            state,
+            json: OnceLock::new(),
+            gzip: OnceLock::new(),
+            frame: OnceLock::new(),
+        }
+    }
+
     /// The snapshot message. The first call encodes.
     pub fn json(&self) -> &Bytes {
         self.json.get_or_init(|| {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     board::{Board, Id},
-    contest::{Aside, Both, Contest, Side, projection},
+    contest::{Aside, Contest, View, Views, projection},
     store::{StoreError, Tip},
 };
 
@@ -37,6 +37,8 @@ pub struct Report {
     pub public: ViewReport,
     /// The jury's board.
     pub jury: ViewReport,
+    /// What the hall sees in a ceremony.
+    pub ceremony: ViewReport,
     /// The sorted set beside the log.
     pub projection: ProjectionReport,
     /// What refers to something that is not there.
@@ -109,8 +111,9 @@ impl Hub {
                     contest: live.id().to_owned(),
                     equal: !different && unreadable.is_empty(),
                     sequence: again.sequence(),
-                    public: views[Side::Public].clone(),
-                    jury: views[Side::Jury].clone(),
+                    public: views[View::Public].clone(),
+                    jury: views[View::Jury].clone(),
+                    ceremony: views[View::Ceremony].clone(),
                     projection,
                     aside,
                     unreadable,
@@ -136,7 +139,7 @@ impl Hub {
             let stored = self.store.projection(live.id()).await?;
             let expected: Result<HashMap<Id, u64>, projection::Beyond> = {
                 let core = live.core();
-                let board = core.fold.board(Side::Public);
+                let board = core.fold.board(View::Public);
                 let rows = board.window(None);
                 rows.filter_map(|entry| match projection::score(&core.fold, entry) {
                     Ok(score) => score.map(|score| Ok((entry.id.clone(), score))),
@@ -175,14 +178,14 @@ impl Hub {
     }
 }
 
-fn compare(core: &Core, again: &Contest) -> (Both<ViewReport>, Vec<Aside>, Vec<u64>) {
-    let views = Both::from_fn(|side| {
-        let (served, folded) = (core.fold.board(side), again.board(side));
+fn compare(core: &Core, again: &Contest) -> (Views<ViewReport>, Vec<Aside>, Vec<u64>) {
+    let views = Views::from_fn(|view| {
+        let (served, folded) = (core.fold.board(view), again.board(view));
         let mut differences = differences(served, folded);
-        if core.fold.problems(side) != again.problems(side) {
+        if core.fold.problems(view) != again.problems(view) {
             differences.push("the problems or their statistics".to_owned());
         }
-        if core.fold.status(side) != again.status(side) {
+        if core.fold.status(view) != again.status(view) {
             differences.push("the phase or the clock".to_owned());
         }
         if served.version() != folded.version() {

@@ -1,10 +1,6 @@
 //! Views: one standing of a contest as it is watched: its lanes, its snapshots, what is shown beside the rows.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::{sync::watch, time::Instant};
 
@@ -16,8 +12,8 @@ use super::{
 };
 use crate::{
     board::Id,
-    contest::{Change, Contest, Side, clics},
-    protocol::{Frame, Limit, Message, Position, message::State},
+    contest::{Change, Contest, View, clics},
+    protocol::{Frame, Limit, Message, message::State},
 };
 
 /// How often changed statistics of problems are told, at the most.
@@ -26,10 +22,10 @@ pub const PROBLEMS_EVERY: Duration = Duration::from_secs(1);
 /// How much longer they may wait for a delta to go along with: a sweep of their own holds up the delta that comes meanwhile.
 const PROBLEMS_GRACE: Duration = Duration::from_millis(500);
 
-/// One view of a contest.
+/// One view of a contest, as it is watched.
 #[derive(Debug)]
-pub(super) struct View {
-    side: Side,
+pub(super) struct Watched {
+    view: View,
     /// By [`Limit::index`]; there from the first viewer on.
     lanes: [Option<Lane>; Limit::ALL.len()],
     /// Those who watch each lane over a WebSocket.
@@ -60,10 +56,10 @@ pub(super) struct View {
     ranks: Option<(u64, Arc<Vec<Option<usize>>>)>,
 }
 
-impl View {
-    pub(super) fn new(side: Side, audience: impl Fn() -> Arc<Audience>) -> Self {
+impl Watched {
+    pub(super) fn new(view: View, audience: impl Fn() -> Arc<Audience>) -> Self {
         Self {
-            side,
+            view,
             lanes: Default::default(),
             audiences: std::array::from_fn(|_| audience()),
             snapshots: Default::default(),
@@ -84,7 +80,7 @@ impl View {
 
     /// Takes in what one event changed.
     pub(super) fn absorb(&mut self, contest: &Contest, change: &Change) {
-        let board = contest.board(self.side);
+        let board = contest.board(self.view);
         if change.reshaped {
             self.restart(contest);
         } else if let Some(step) = &change.step {
@@ -102,14 +98,14 @@ impl View {
 
     /// Every viewer needs the whole board.
     pub(super) fn restart(&mut self, contest: &Contest) {
-        let board = contest.board(self.side);
+        let board = contest.board(self.view);
         for lane in self.lanes.iter_mut().flatten() {
             lane.restart(board);
         }
         // A snapshot tells the problems; who resumes without one is told all of them.
         let version = board.version();
         self.problems = contest
-            .problems(self.side)
+            .problems(self.view)
             .into_iter()
             .map(|line| (line.id, version))
             .collect();
@@ -151,7 +147,7 @@ impl View {
         now: Instant,
         state: impl Fn() -> State,
     ) -> Option<Instant> {
-        let version = contest.board(self.side).version();
+        let version = contest.board(self.view).version();
         let waits = self
             .problems
             .values()
@@ -181,7 +177,7 @@ impl View {
                 self.waits_for_sweep = true;
                 continue;
             }
-            let state = || Arc::new(Frame::new(&Message::State(state()), None));
+            let state = || Arc::new(Frame::new(&Message::State(Box::new(state())), None));
             let state_frame = || state_frame.get_or_insert_with(state).clone();
             if let Some(edition) = self.edition(contest, limit, history, epoch, state_frame) {
                 self.audiences[index].publish(edition);
@@ -201,7 +197,7 @@ impl View {
         epoch: &str,
         state: impl FnOnce() -> Arc<Frame>,
     ) -> Option<Edition> {
-        let board = contest.board(self.side);
+        let board = contest.board(self.view);
         let lane = self.lanes[limit.index()].as_mut()?;
         let mut from = lane.told;
         let mut frames: Vec<Arc<Frame>> = Vec::new();
@@ -255,9 +251,9 @@ impl View {
     fn problems_since(&self, contest: &Contest, from: u64) -> Option<Frame> {
         let changed = self.problems.iter().filter(|(_, version)| **version > from);
         let problems: Vec<_> = changed
-            .filter_map(|(id, _)| contest.problem(self.side, id))
+            .filter_map(|(id, _)| contest.problem(self.view, id))
             .collect();
-        let version = contest.board(self.side).version();
+        let version = contest.board(self.view).version();
         (!problems.is_empty()).then(|| Frame::new(&Message::Problems { version, problems }, None))
     }
 
@@ -279,7 +275,7 @@ impl View {
 
     /// Makes sure that the lane is there, and tells who else watches it over a WebSocket.
     pub(super) fn audience(&mut self, contest: &Contest, limit: Limit) -> Arc<Audience> {
-        self.lanes[limit.index()].get_or_insert_with(|| Lane::new(limit, contest.board(self.side)));
+        self.lanes[limit.index()].get_or_insert_with(|| Lane::new(limit, contest.board(self.view)));
         self.audiences[limit.index()].clone()
     }
 
@@ -306,7 +302,7 @@ impl View {
         limit: Limit,
         version: u64,
     ) -> CatchUp {
-        let board = contest.board(self.side);
+        let board = contest.board(self.view);
         self.lanes[limit.index()]
             .as_mut()
             .map_or(CatchUp::Whole, |lane| lane.catch_up(board, epoch, version))
@@ -320,7 +316,7 @@ impl View {
         limit: Limit,
         state: impl FnOnce() -> State,
     ) -> Arc<Snapshot> {
-        let board = contest.board(self.side);
+        let board = contest.board(self.view);
         let kept = &mut self.snapshots[limit.index()];
         if let Some(kept) = kept
             .as_ref()
@@ -328,33 +324,18 @@ impl View {
         {
             return kept.clone();
         }
-        let snapshot = Arc::new(Snapshot {
-            position: Position {
-                epoch: epoch.to_owned(),
-                version: board.version(),
-            },
-            limit,
-            shape: board.shape().clone(),
-            total: board.len(),
-            tied_beyond: board.tied_beyond(limit.rows()),
-            rows: board.window(limit.rows()).cloned().collect(),
-            problems: contest.problems(self.side),
-            state: state(),
-            json: OnceLock::new(),
-            gzip: OnceLock::new(),
-            frame: OnceLock::new(),
-        });
+        let snapshot = Arc::new(Snapshot::of(contest, self.view, limit, epoch, state()));
         *kept = Some(snapshot.clone());
         snapshot
     }
 
     /// The rows of the CLICS scoreboard; made once a version.
     pub(super) fn scoreboard(&mut self, contest: &Contest) -> Arc<Vec<clics::Row>> {
-        let version = contest.board(self.side).version();
+        let version = contest.board(self.view).version();
         match &self.scoreboard {
             Some((made, rows)) if *made == version => rows.clone(),
             _ => {
-                let rows = Arc::new(clics::scoreboard_rows(contest, self.side));
+                let rows = Arc::new(clics::scoreboard_rows(contest, self.view));
                 self.scoreboard = Some((version, rows.clone()));
                 rows
             }
@@ -363,7 +344,7 @@ impl View {
 
     /// The rank of everybody in the order of the board; counted once a version.
     pub(super) fn ranks(&mut self, contest: &Contest) -> Arc<Vec<Option<usize>>> {
-        let board = contest.board(self.side);
+        let board = contest.board(self.view);
         match &self.ranks {
             Some((version, ranks)) if *version == board.version() => ranks.clone(),
             _ => {

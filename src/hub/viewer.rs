@@ -14,12 +14,13 @@ use super::{
 };
 use crate::{
     board::{Id, Values},
-    contest::Side,
+    contest::View,
     protocol::{Close, Frame, Limit, Message, Position, message::Followed},
 };
 
 /// The largest snapshot, in bytes of JSON, that goes through a socket. Larger ones are fetched over HTTP, where they are
-/// compressed once for all: thousands of large writes would hold up everybody else's small ones.
+/// compressed once for all: thousands of large writes would hold up everybody else's small ones. Of the views that need a key
+/// all go through the socket.
 pub const SNAPSHOT_INLINE_MAX: usize = 32 * 1024;
 
 /// How many members a viewer may follow.
@@ -48,7 +49,7 @@ pub enum Next {
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Which view.
-    pub side: Side,
+    pub view: View,
     /// How many rows.
     pub limit: Limit,
     /// Where it stands already.
@@ -60,7 +61,7 @@ pub struct Request {
 /// A connection: what it was told last.
 pub struct Viewer {
     live: Arc<Live>,
-    side: Side,
+    view: View,
     limit: Limit,
     seen: Seen,
     /// For the few who follow members wherever they stand.
@@ -100,7 +101,7 @@ impl Viewer {
         });
         Self {
             live,
-            side: request.side,
+            view: request.view,
             limit: request.limit,
             seen: Seen {
                 state: NO_STATE,
@@ -111,8 +112,8 @@ impl Viewer {
     }
 
     /// Which view it watches.
-    pub fn side(&self) -> Side {
-        self.side
+    pub fn view(&self) -> View {
+        self.view
     }
 
     /// How much of it.
@@ -136,7 +137,7 @@ impl Viewer {
             epoch: core.epoch.clone(),
             version: self.seen.version,
         });
-        Frame::new(&Message::State(core.state(self.side)), position)
+        Frame::new(&Message::State(Box::new(core.state(self.view))), position)
     }
 
     /// Has it been told all that an edition says?
@@ -163,13 +164,13 @@ impl Viewer {
         if core.deleted {
             return Some(Next::Close(Close::Deleted));
         }
-        let view = &mut core.views[self.side];
-        let revision = view.state_revision();
+        let watched = &mut core.views[self.view];
+        let revision = watched.state_revision();
         if std::mem::replace(&mut self.seen.state, revision) != revision {
             return Some(Next::Frame(Arc::new(self.state_in(core))));
         }
         let catch_up = if self.seen.history == core.history && core.history != 0 {
-            view.catch_up(&core.fold, &core.epoch, self.limit, self.seen.version)
+            watched.catch_up(&core.fold, &core.epoch, self.limit, self.seen.version)
         } else {
             CatchUp::Whole
         };
@@ -181,10 +182,10 @@ impl Viewer {
             }
             CatchUp::Whole => return Some(self.whole(core)),
         }
-        let told = view.problems_told();
+        let told = watched.problems_told();
         if told > self.seen.problems
             && let Some(frame) =
-                view.problems_for(&core.fold, std::mem::replace(&mut self.seen.problems, told))
+                watched.problems_for(&core.fold, std::mem::replace(&mut self.seen.problems, told))
         {
             return Some(Next::Frame(frame));
         }
@@ -193,7 +194,7 @@ impl Viewer {
 
     /// The whole board: through the socket if it is small, else over HTTP.
     fn whole(&mut self, core: &mut Core) -> Next {
-        let snapshot = core.snapshot(self.side, self.limit);
+        let snapshot = core.snapshot(self.view, self.limit);
         let position = &snapshot.position;
         let first = self.seen.history == 0;
         self.seen = Seen {
@@ -206,8 +207,10 @@ impl Viewer {
             follow.version = None;
             follow.told.clear();
         }
-        if snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100
-            && snapshot.json().len() <= SNAPSHOT_INLINE_MAX
+        // Whoever came with a ticket could not fetch it, and those are few.
+        if self.view != View::Public
+            || (snapshot.rows.len() <= SNAPSHOT_INLINE_MAX / 100
+                && snapshot.json().len() <= SNAPSHOT_INLINE_MAX)
         {
             return Next::Frame(snapshot.frame().clone());
         }
@@ -233,21 +236,21 @@ impl Viewer {
         let follow = self.follow.as_ref()?;
         let at = follow.at? + FOLLOW_EVERY;
         let core = self.live.core();
-        let version = (core.history, core.fold.board(self.side).version());
+        let version = (core.history, core.fold.board(self.view).version());
         (follow.version != Some(version)).then_some(at)
     }
 
     fn follow(&mut self, core: &mut Core) -> Option<Frame> {
         let follow = self.follow.as_mut()?;
-        let version = core.fold.board(self.side).version();
+        let version = core.fold.board(self.view).version();
         let early = follow.at.is_some_and(|at| at.elapsed() < FOLLOW_EVERY);
         if early || follow.version == Some((core.history, version)) {
             return None;
         }
         follow.at = Some(Instant::now());
         follow.version = Some((core.history, version));
-        let ranks = core.views[self.side].ranks(&core.fold);
-        let board = core.fold.board(self.side);
+        let ranks = core.views[self.view].ranks(&core.fold);
+        let board = core.fold.board(self.view);
         let row = |id: &Id| {
             let values: Option<Values> = board.get(id).map(|entry| entry.values);
             let rank = board

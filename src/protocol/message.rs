@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
     board::{Column, Delta, Entry, Id, Order, Row, Shape, Ties, Values, Window, entry::Cells},
-    contest::{Phase, ProblemLine},
+    contest::{Phase, ProblemLine, ceremony::Scene},
 };
 
 /// A message from the server. Viewers need never send one.
@@ -27,7 +27,7 @@ pub enum Message<'a> {
         problems: Vec<ProblemLine>,
     },
     /// Phase and clock; comes first on every connection, on every change, and now and then between.
-    State(State),
+    State(Box<State>),
     /// Rows that the viewer asked to follow, wherever they stand.
     Follow {
         /// The version that they belong to.
@@ -166,6 +166,9 @@ pub struct State {
     pub feed: FeedState,
     /// Since when the feed is silent, ISO 8601 in UTC.
     pub feed_since: Option<String>,
+    /// What a ceremony shows beside the board, while there is one that the view may see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceremony: Option<Scene>,
 }
 
 /// Whether what is shown can be up to date.

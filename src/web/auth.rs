@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq as _;
 
 use super::{Shared, problem::Problem};
 use crate::{
-    contest::Side,
+    contest::View,
     store::{Digest, SharedStore, StoreError},
 };
 
@@ -79,10 +79,11 @@ impl Keys {
     }
 
     /// Only for those who may see that view.
-    pub fn view(&self, headers: &HeaderMap, side: Side) -> Result<(), Problem> {
-        match side {
-            Side::Public => self.access(headers).map(drop),
-            Side::Jury => self.admin(headers),
+    pub fn view(&self, headers: &HeaderMap, view: View) -> Result<(), Problem> {
+        match view {
+            View::Public => self.access(headers).map(drop),
+            // What the hall sees is not for those at home, unless the contest's settings give it to the public view.
+            View::Jury | View::Ceremony => self.admin(headers),
         }
     }
 }

@@ -14,13 +14,16 @@ use serde::Deserialize;
 
 use super::{ContestId, Shared, problem::Problem};
 use crate::{
-    contest::Side,
-    hub::Snapshot,
+    contest::{View, clock},
+    hub::{Live, Snapshot},
     protocol::{Limit, Position},
 };
 
 /// How long `min=` waits for a version that this server does not have yet.
 pub const MIN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a question for earlier standings waits for its turn.
+const PAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Below this many bytes compression is not worth its header.
 const COMPRESS_MIN: usize = 1024;
@@ -31,17 +34,16 @@ pub fn router() -> Router<Shared> {
 }
 
 /// The view that was asked for; `public` if none was.
-pub(super) fn side_of(view: Option<&str>) -> Result<Side, Problem> {
-    match view {
-        None | Some("public") => Ok(Side::Public),
-        Some("jury") => Ok(Side::Jury),
-        Some(other) => {
-            let shown: String = other.chars().take(40).collect();
-            Err(Problem::bad_request(format!(
-                "view: expected public or jury, got {shown:?}"
-            )))
-        }
-    }
+pub(super) fn view_of(view: Option<&str>) -> Result<View, Problem> {
+    let Some(name) = view else {
+        return Ok(View::Public);
+    };
+    View::named(name).ok_or_else(|| {
+        let shown: String = name.chars().take(40).collect();
+        Problem::bad_request(format!(
+            "view: expected public, jury or ceremony, got {shown:?}"
+        ))
+    })
 }
 
 /// The limit that was asked for; all rows if none was.
@@ -64,10 +66,11 @@ struct Ask {
     view: Option<String>,
     limit: Option<String>,
     min: Option<String>,
+    at: Option<String>,
 }
 
-/// `GET /api/contests/{id}/board`: the snapshot message. `view=public|jury`, `limit=1…1000|all` (all), `min=POSITION`: not
-/// older than that.
+/// `GET /api/contests/{id}/board`: the snapshot message. `view=public|jury|ceremony`, `limit=1…1000|all` (all), `min=POSITION`: not
+/// older than that; `at=1:23:00`: as it was at that contest time, of public and jury.
 async fn board(
     State(app): State<Shared>,
     ContestId(id): ContestId,
@@ -75,29 +78,98 @@ async fn board(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let Query(ask) = query?;
-    let side = side_of(ask.view.as_deref())?;
+    let view = view_of(ask.view.as_deref())?;
     let limit = limit_of(ask.limit.as_deref())?;
     let min = position_of("min", ask.min.as_deref())?;
-    app.keys.view(&headers, side)?;
+    app.keys.view(&headers, view)?;
+    let at = past_of(ask.at.as_deref(), view)?;
     let live = app.contest(&id).await?;
-    if let Some(min) = min {
-        live.reach(side, &min, MIN_PATIENCE).await;
+    if let Some(time) = at {
+        let snapshot = past(&app, &live, view, limit, time).await?;
+        return earlier(&snapshot, view);
     }
-    let snapshot = live.snapshot(side, limit);
-    answer(snapshot, &headers, side).await
+    if let Some(min) = min {
+        live.reach(view, &min, MIN_PATIENCE).await;
+    }
+    let snapshot = live.snapshot(view, limit);
+    answer(snapshot, &headers, view).await
+}
+
+/// The contest time of `at=`, in ms.
+fn past_of(at: Option<&str>, view: View) -> Result<Option<i64>, Problem> {
+    let Some(at) = at else { return Ok(None) };
+    if view == View::Ceremony {
+        return Err(Problem::bad_request(
+            "at: of the views public and jury; a ceremony is stepped back",
+        ));
+    }
+    clock::parse_relative(at).map(Some).ok_or_else(|| {
+        let shown: String = at.chars().take(40).collect();
+        Problem::bad_request(format!(
+            "at: expected a contest time such as 1:23:00, got {shown:?}"
+        ))
+    })
+}
+
+/// The window as it was. Each takes as much work as the contest has submissions, so they wait for each other.
+async fn past(
+    app: &Shared,
+    live: &Live,
+    view: View,
+    limit: Limit,
+    time: i64,
+) -> Result<Snapshot, Problem> {
+    let busy = || {
+        Problem::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many ask for earlier standings at once (--max-pasts)",
+        )
+    };
+    let turn = tokio::time::timeout(PAST_PATIENCE, app.pasts.clone().acquire_owned()).await;
+    let turn = turn.ok().and_then(Result::ok).ok_or_else(busy)?;
+    let derived = live.past(view, limit, time, turn).await;
+    derived.ok_or_else(|| {
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the earlier standings could not be worked out",
+        )
+    })
+}
+
+/// Standings that do not change any more, and that nobody resumes from.
+fn earlier(snapshot: &Snapshot, view: View) -> Result<Response, Problem> {
+    let cache = if view == View::Public {
+        "no-cache"
+    } else {
+        "private, no-cache"
+    };
+    Response::builder()
+        .header(header::CACHE_CONTROL, cache)
+        .header(header::VARY, "authorization")
+        .header(header::ACCESS_CONTROL_ALLOW_ORIGIN, "*")
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(Body::from(snapshot.json().clone()))
+        .map_err(unwritten)
+}
+
+fn unwritten(_: axum::http::Error) -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "the board could not be written",
+    )
 }
 
 async fn answer(
     snapshot: Arc<Snapshot>,
     headers: &HeaderMap,
-    side: Side,
+    view: View,
 ) -> Result<Response, Problem> {
     let etag = format!("\"{}\"", snapshot.position);
     let mut response = Response::builder()
         .header(header::ETAG, &etag)
         .header(
             header::CACHE_CONTROL,
-            if side == Side::Public {
+            if view == View::Public {
                 "no-cache"
             } else {
                 "private, no-cache"
@@ -109,12 +181,6 @@ async fn answer(
             header::ACCESS_CONTROL_EXPOSE_HEADERS,
             "etag, retry-after, date",
         );
-    let internal = |_| {
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the board could not be written",
-        )
-    };
     if headers
         .get(header::IF_NONE_MATCH)
         .is_some_and(|known| matches(known, &etag))
@@ -122,7 +188,7 @@ async fn answer(
         return response
             .status(StatusCode::NOT_MODIFIED)
             .body(Body::empty())
-            .map_err(internal);
+            .map_err(unwritten);
     }
     let gzip = headers
         .get(header::ACCEPT_ENCODING)
@@ -141,7 +207,7 @@ async fn answer(
     response
         .header(header::CONTENT_TYPE, "application/json")
         .body(Body::from(bytes))
-        .map_err(internal)
+        .map_err(unwritten)
 }
 
 fn encoded(snapshot: &Snapshot, gzip: bool) -> (Bytes, bool) {

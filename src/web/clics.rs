@@ -2,8 +2,11 @@
 
 use axum::{
     Json, Router,
-    extract::{Query, State, rejection::QueryRejection},
-    http::{HeaderMap, HeaderValue, header},
+    extract::{
+        Path, Query, State,
+        rejection::{PathRejection, QueryRejection},
+    },
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -11,7 +14,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ContestId, Shared, auth::Access, boards::side_of, problem::Problem};
+use super::{ContestId, Shared, auth::Access, boards::view_of, problem::Problem};
 use crate::contest::{Side, clics};
 
 /// The routes of this file.
@@ -23,6 +26,8 @@ pub fn router() -> Router<Shared> {
         .route("/api/contests/{id}", get(contest))
         .route("/api/contests/{id}/state", get(state))
         .route("/api/contests/{id}/scoreboard", get(scoreboard))
+        .route("/api/contests/{id}/awards", get(awards))
+        .route("/api/contests/{id}/awards/{award}", get(award))
 }
 
 /// A JSON answer that any page may read.
@@ -78,13 +83,8 @@ async fn state(
     ContestId(id): ContestId,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let access = app.keys.access(&headers)?;
+    let side = side(&app, &headers)?;
     let live = app.contest(&id).await?;
-    let side = if access == Access::Admin {
-        Side::Jury
-    } else {
-        Side::Public
-    };
     let answer = clics::state(&live.core().fold, side);
     Ok(public(answer))
 }
@@ -101,14 +101,51 @@ async fn scoreboard(
     query: Result<Query<Ask>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let side = side_of(query?.0.view.as_deref())?;
-    app.keys.view(&headers, side)?;
+    let view = view_of(query?.0.view.as_deref())?;
+    app.keys.view(&headers, view)?;
     let live = app.contest(&id).await?;
     let (mut answer, rows) = {
         let mut core = live.core();
-        let head = clics::scoreboard_head(&core.fold, side, Timestamp::now().as_millisecond());
-        (head, core.scoreboard(side))
+        let head = clics::scoreboard_head(&core.fold, view, Timestamp::now().as_millisecond());
+        (head, core.scoreboard(view))
     };
     answer["rows"] = json!(*rows);
     Ok(public(answer))
+}
+
+/// `GET /api/contests/{id}/awards`: who would get what if the contest ended with what the asker may see.
+async fn awards(
+    State(app): State<Shared>,
+    ContestId(id): ContestId,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let side = side(&app, &headers)?;
+    let live = app.contest(&id).await?;
+    let all = clics::awards(&live.core().fold, side);
+    Ok(public(Value::Array(all)))
+}
+
+/// `GET /api/contests/{id}/awards/{award}`: one of them.
+async fn award(
+    State(app): State<Shared>,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let Path((id, award)) = path.map_err(|_| Problem::bad_request("the path is not UTF-8"))?;
+    let side = side(&app, &headers)?;
+    let live = app.contest(&id).await?;
+    let all = clics::awards(&live.core().fold, side);
+    let found = all.into_iter().find(|one| one["id"] == award.as_str());
+    found.map(public).ok_or_else(|| {
+        let shown: String = award.chars().take(40).collect();
+        Problem::new(StatusCode::NOT_FOUND, format!("no such award: {shown}"))
+    })
+}
+
+/// What the asker may see.
+fn side(app: &Shared, headers: &HeaderMap) -> Result<Side, Problem> {
+    Ok(match app.keys.access(headers)? {
+        Access::Admin => Side::Jury,
+        Access::Public => Side::Public,
+    })
 }

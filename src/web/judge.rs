@@ -36,7 +36,7 @@ pub const JUDGEMENTS_MAX: usize = 10_000;
 pub const SOURCE_MAX: usize = 256;
 
 /// How long an answer waits until this server has folded what it tells about.
-const FOLD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+pub(super) const FOLD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
@@ -313,7 +313,8 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
         .collect()
 }
 
-fn append(notification: Notification, source: &str) -> Append {
+/// A checked notification as it goes into the log.
+pub(super) fn append(notification: Notification, source: &str) -> Append {
     Append {
         replaces: notification.replaces(),
         kind: notification.kind,

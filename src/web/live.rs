@@ -25,12 +25,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ContestId, Shared,
     auth::{self, Admin},
-    boards::{MIN_PATIENCE, limit_of, position_of, side_of},
+    boards::{MIN_PATIENCE, limit_of, position_of, view_of},
     problem::Problem,
     websocket::{self, Connection},
 };
 use crate::{
-    contest::Side,
+    contest::View,
     hub::{
         Live, Next, Socket, Sweep, Watching,
         sweep::BEAT,
@@ -55,7 +55,7 @@ struct Ask {
     ticket: Option<String>,
 }
 
-/// `GET /api/contests/{id}/live`: `view=public|jury`, `limit=1…1000|all` (all), `since=POSITION`, `follow=` up to five ids,
+/// `GET /api/contests/{id}/live`: `view=public|jury|ceremony`, `limit=1…1000|all` (all), `since=POSITION`, `follow=` up to five ids,
 /// `ticket=` for a view that needs a key.
 async fn live(
     State(app): State<Shared>,
@@ -124,7 +124,7 @@ impl Seat {
 }
 
 async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<Seat, Problem> {
-    let side = side_of(ask.view.as_deref())?;
+    let view = view_of(ask.view.as_deref())?;
     let limit = limit_of(ask.limit.as_deref())?;
     // The id of the last event that a browser saw beats what its page was opened with.
     let since = headers
@@ -145,7 +145,7 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
         )));
     }
     match &ask.ticket {
-        Some(ticket) if side != Side::Public => {
+        Some(ticket) if view != View::Public => {
             if !auth::take_ticket(app.hub.store(), ticket, &scope(id)).await? {
                 return Err(Problem::new(
                     StatusCode::UNAUTHORIZED,
@@ -153,7 +153,7 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
                 ));
             }
         }
-        _ => app.keys.view(headers, side)?,
+        _ => app.keys.view(headers, view)?,
     }
     let live = app.contest(id).await?;
     let permit = Semaphore::try_acquire_owned(app.viewers.clone()).map_err(|_| {
@@ -163,19 +163,19 @@ async fn join(app: &Shared, id: &str, ask: Ask, headers: &HeaderMap) -> Result<S
         )
     })?;
     // Whoever has a key or a ticket does not queue with the crowd.
-    if side == Side::Public && !app.pace.turn().await {
+    if view == View::Public && !app.pace.turn().await {
         return Err(Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "too many viewers come at once (--join-rate)",
         ));
     }
     if let Some(since) = &since {
-        live.reach(side, since, MIN_PATIENCE).await;
+        live.reach(view, since, MIN_PATIENCE).await;
     }
     Ok(Seat {
         live,
         watch: Watch {
-            side,
+            view,
             limit,
             since,
             follow,

@@ -193,6 +193,7 @@ fn snapshot(contest: &Contest, limit: Limit) -> Value {
         store: StoreState::Live,
         feed: FeedState::None,
         feed_since: None,
+        ceremony: None,
     };
     let problems = contest.problems(Side::Public);
     let message = Message::Snapshot(Box::new(message::Snapshot {

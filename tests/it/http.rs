@@ -6,6 +6,7 @@ mod events;
 mod judgements;
 mod keys;
 mod ops;
+mod past;
 mod rubbish;
 
 use reqwest::Method;

@@ -568,7 +568,11 @@ async fn a_flood_of_pings_hurts_nobody(home: Home) {
     while deltas == 0 {
         match receive.next().await {
             Some(Ok(message)) => {
-                deltas += usize::from(message.to_text().is_ok_and(|text| text.contains("\"delta\"")));
+                deltas += usize::from(
+                    message
+                        .to_text()
+                        .is_ok_and(|text| text.contains("\"delta\"")),
+                );
             }
             Some(Err(error)) => panic!("{error}"),
             None => break,

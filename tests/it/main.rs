@@ -14,6 +14,7 @@ macro_rules! both {
     };
 }
 
+mod ceremony;
 mod command;
 mod common;
 mod fanout;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     EventError, GROUPS_MAX, Kind, TEXT_MAX,
-    ids::{ID_FORM, bad_id, checked_id, clipped},
+    ids::{ID_FORM, bad_id, checked_id, clipped, object_id},
 };
 use crate::{
     board::Id,
@@ -49,7 +49,7 @@ impl Fields<'_> {
         let id = self
             .id
             .ok_or_else(|| EventError::new(format!("{} id", self.kind.name()), "is missing"))?;
-        checked_id(id).ok_or_else(|| bad_id(self.kind.name(), id))
+        object_id(self.kind, id).ok_or_else(|| bad_id(self.kind.name(), id))
     }
 
     pub(super) fn text(&self, field: &str) -> Result<Option<String>, EventError> {
@@ -73,9 +73,14 @@ impl Fields<'_> {
     }
 
     pub(super) fn references(&self, field: &str) -> Result<Vec<Id>, EventError> {
-        let expected = "an array of at most 100 ids";
-        let list = self.read(field, expected, |value| {
-            let items = value.as_array().filter(|items| items.len() <= GROUPS_MAX)?;
+        self.ids(field, GROUPS_MAX)
+    }
+
+    /// At most so many ids.
+    pub(super) fn ids(&self, field: &str, most: usize) -> Result<Vec<Id>, EventError> {
+        let expected = format!("an array of at most {most} ids");
+        let list = self.read(field, &expected, |value| {
+            let items = value.as_array().filter(|items| items.len() <= most)?;
             items
                 .iter()
                 .map(|item| item.as_str().and_then(checked_id))

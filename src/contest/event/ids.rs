@@ -1,6 +1,6 @@
 //! CLICS identifiers.
 
-use super::EventError;
+use super::{EventError, Kind, OTHER_ID_MAX};
 use crate::board::Id;
 
 pub(super) const ID_FORM: &str =
@@ -18,9 +18,26 @@ pub fn checked_id(id: &str) -> Option<Id> {
     is_id(id).then(|| id.into())
 }
 
+/// The id of an object of a kind, if it is one. Feeds make the ids of awards of other ids, and those become longer.
+pub(super) fn object_id(kind: Kind, id: &str) -> Option<Id> {
+    let longest = if kind == Kind::Awards {
+        OTHER_ID_MAX
+    } else {
+        ID_MAX
+    };
+    has_form(id, longest).then(|| id.into())
+}
+
+/// The longest CLICS identifier.
+const ID_MAX: usize = 36;
+
 /// Is it a CLICS identifier: `[A-Za-z0-9_.-]{1,36}`, not starting with `-` or `.`, not ending with `.`?
 pub fn is_id(id: &str) -> bool {
-    (1..=36).contains(&id.len())
+    has_form(id, ID_MAX)
+}
+
+fn has_form(id: &str, longest: usize) -> bool {
+    (1..=longest).contains(&id.len())
         && id
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))

@@ -1,12 +1,23 @@
 //! The objects of a contest, as CLICS defines them; each knows only what standings need.
 
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use super::{
     EventError, Kind,
     fields::{Fields, bad_settings},
 };
-use crate::{board::Id, contest::settings::Settings};
+use crate::{
+    board::Id,
+    contest::{
+        awards::{Award, DisplayMode},
+        ceremony::{AUTO_MAX_MS, AUTO_MIN_MS, Progress},
+        settings::Settings,
+    },
+};
+
+/// The most teams that one award may go to.
+const AWARDED_MAX: usize = 100_000;
 
 /// An object of a contest. Each knows only what standings need.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +34,11 @@ pub enum Object {
     Judgement(Judgement),
     Settings(Box<Settings>),
     Adjustment(Adjustment),
+    Award(Award),
     /// True: the board is open.
     Thaw(bool),
+    /// Where the ceremony stands, while there is one.
+    Ceremony(Option<Progress>),
 }
 
 /// The contest: CLICS "Contests".
@@ -168,6 +182,12 @@ pub struct Adjustment {
     pub team: Id,
     /// In ms.
     pub penalty: i64,
+    /// Why.
+    pub reason: Option<String>,
+    /// Who decided it.
+    pub by: Option<String>,
+    /// When, in ms since 1970 UTC.
+    pub time: Option<i64>,
 }
 
 impl Object {
@@ -295,8 +315,35 @@ impl Object {
                 penalty: fields.minutes_or_relative("penalty")?.ok_or_else(|| {
                     fields.error("penalty", "minutes or a relative time", &Value::Null)
                 })?,
+                reason: fields.text("reason")?,
+                by: fields.text("by")?,
+                time: fields.instant("time")?,
+            }),
+            Kind::Awards => Self::Award(Award {
+                id: fields.own_id()?,
+                citation: fields.text("citation")?.unwrap_or_default(),
+                team_ids: match map.get("team_ids") {
+                    None | Some(Value::Null) => None,
+                    Some(_) => Some(fields.ids("team_ids", AWARDED_MAX)?),
+                },
+                display_mode: fields
+                    .read("display_mode", "detail, pause, list or ignore", |value| {
+                        DisplayMode::deserialize(value).ok()
+                    })?
+                    .unwrap_or_default(),
             }),
             Kind::Thaw => Self::Thaw(fields.instant("thawed")?.is_some()),
+            Kind::Ceremony => {
+                let progress = Progress::deserialize(&Value::Object(map.clone()))
+                    .map_err(|error| EventError::new(kind.name(), error.to_string()))?;
+                if let Some(auto) = progress.auto_ms
+                    && !(AUTO_MIN_MS..=AUTO_MAX_MS).contains(&auto)
+                {
+                    let expected = format!("an integer from {AUTO_MIN_MS} to {AUTO_MAX_MS}");
+                    return Err(fields.error("auto_ms", &expected, &auto.into()));
+                }
+                Self::Ceremony(Some(progress))
+            }
             Kind::Other => unreachable!("other kinds have no objects here"),
         })
     }
@@ -304,7 +351,11 @@ impl Object {
     /// The object's id; `None` for singletons.
     pub fn id(&self) -> Option<&Id> {
         match self {
-            Self::Contest(_) | Self::State(_) | Self::Settings(_) | Self::Thaw(_) => None,
+            Self::Contest(_)
+            | Self::State(_)
+            | Self::Settings(_)
+            | Self::Thaw(_)
+            | Self::Ceremony(_) => None,
             Self::JudgementType(object) => Some(&object.id),
             Self::Group(object) => Some(&object.id),
             Self::Organization(object) => Some(&object.id),
@@ -313,6 +364,7 @@ impl Object {
             Self::Submission(object) => Some(&object.id),
             Self::Judgement(object) => Some(&object.id),
             Self::Adjustment(object) => Some(&object.id),
+            Self::Award(object) => Some(&object.id),
         }
     }
 }

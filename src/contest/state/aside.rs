@@ -62,7 +62,7 @@ impl Contest {
         }
         match self.rules.contest_time(submission) {
             None => Some("it has no contest time, and the contest no start".to_owned()),
-            Some(time) if !self.rules.counts(time) => {
+            Some(time) if !self.rules.counts(self.rules.without_removed(time)) => {
                 Some("outside of the contest's time".to_owned())
             }
             Some(_) => None,

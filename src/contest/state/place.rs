@@ -94,10 +94,11 @@ impl Contest {
     pub(super) fn placement(&self, known: &Known) -> Option<Placed> {
         let submission = known.object.as_ref()?;
         let (team, problem) = (submission.team.as_ref()?, submission.problem.as_ref()?);
-        let time = self
-            .rules
-            .contest_time(submission)
-            .filter(|time| self.rules.counts(*time))?;
+        let came = self.rules.contest_time(submission)?;
+        let time = self.rules.without_removed(came);
+        if !self.rules.counts(time) {
+            return None;
+        }
         let judgements = known
             .judgements
             .iter()
@@ -109,11 +110,12 @@ impl Contest {
             self.rules.compile_error_penalty,
         )
         .unwrap_or(Verdict::Pending);
-        let frozen = self.rules.is_frozen(time);
+        let frozen = self.rules.is_frozen(time) && !self.is_revealed(team, problem);
         Some(Placed {
             team: team.clone(),
             problem: problem.clone(),
             at: Attempt {
+                came,
                 time,
                 id: submission.id.clone(),
             },

@@ -5,7 +5,11 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{Contest, Member, Standing};
 use crate::{
     board::{Cell, Cells, Entry, Id, Label, Values},
-    contest::{decimal, judging::Side, settings::Scoring},
+    contest::{
+        decimal,
+        judging::{Side, Unit, Verdict},
+        settings::{ProblemScore, Scoring},
+    },
 };
 
 impl Contest {
@@ -40,7 +44,9 @@ impl Contest {
                 }
             }
         }
-        let values = self.values(side, team, standing, member, shown);
+        let section = self.rules.has_sections(side).then_some(standing.section);
+        let member = Some(member).filter(|_| shown);
+        let values = self.values(section, team, member, self.scales[side], |_| side);
         let label = self.label(team, standing);
         let label = match old {
             Some(old) if *old.label == label => old.label.clone(),
@@ -111,8 +117,8 @@ impl Contest {
         } else {
             let tally = unit.ioi(side)?;
             let (tries, pending) = (tally.judged(), tally.pending());
-            let score = tally
-                .best()
+            let score = self
+                .points(unit, side)
                 .map(|score| decimal::at_scale(score, self.scales[side]));
             (tries + pending > 0).then_some(Cell {
                 tries,
@@ -123,31 +129,44 @@ impl Contest {
         }
     }
 
+    /// The points of a problem, in millionths; none while nothing is judged.
+    fn points(&self, unit: &Unit, side: Side) -> Option<i64> {
+        match self.rules.problem_score {
+            ProblemScore::Best => unit.ioi(side)?.best(),
+            ProblemScore::Last => {
+                let verdicts = unit.attempts().values().rev();
+                verdicts
+                    .map(|verdicts| verdicts[side])
+                    .find_map(|verdict| match verdict {
+                        Verdict::Score(score) => Some(score),
+                        _ => None,
+                    })
+            }
+        }
+    }
+
+    /// A row's values, with each problem's result as the side sees it that `side_of` names; without a member as before the
+    /// start.
     pub(super) fn values(
         &self,
-        side: Side,
+        section: Option<i64>,
         team: &Id,
-        standing: Standing,
-        member: &Member,
-        shown: bool,
+        member: Option<&Member>,
+        scale: u8,
+        side_of: impl Fn(&Id) -> Side,
     ) -> Values {
-        let section = self.rules.has_sections(side).then_some(standing.section);
         let units = member
-            .units
-            .iter()
-            .filter(|(problem, _)| shown && self.problems.contains_key(*problem));
+            .into_iter()
+            .flat_map(|member| &member.units)
+            .filter(|(problem, _)| self.problems.contains_key(*problem));
         let numbers: Vec<i64> = match self.rules.scoring {
             Scoring::Icpc => {
                 let solved: Vec<(i64, u32)> = units
-                    .filter_map(|(_, unit)| unit.icpc(side))
+                    .filter_map(|(problem, unit)| unit.icpc(side_of(problem)))
                     .filter_map(|tally| Some((tally.solved_at()?, tally.wrong())))
                     .collect();
-                let adjustment = self
-                    .adjusted
-                    .get(team)
-                    .filter(|_| shown)
-                    .copied()
-                    .unwrap_or(0);
+                let adjustment = member.and_then(|_| self.adjusted.get(team)).copied();
+                let adjustment = adjustment.unwrap_or(0);
                 let last = solved.iter().map(|(time, _)| *time).max().unwrap_or(0);
                 vec![
                     solved.len() as i64,
@@ -158,9 +177,9 @@ impl Contest {
             Scoring::Ioi => {
                 // Ten thousand problems of the largest score would not fit.
                 let total = units
-                    .filter_map(|(_, unit)| unit.ioi(side)?.best())
+                    .filter_map(|(problem, unit)| self.points(unit, side_of(problem)))
                     .fold(0_i64, i64::saturating_add);
-                vec![decimal::at_scale(total, self.scales[side])]
+                vec![decimal::at_scale(total, scale)]
             }
         };
         section.into_iter().chain(numbers).collect()

@@ -10,7 +10,7 @@ use crate::{
             Adjustment, Group, Info, Judgement, JudgementType, Moment, Object, Organization,
             PENALTY_DEFAULT_MS, Problem, Submission, Team, Times,
         },
-        settings::Thaw,
+        settings::{Interval, ProblemScore, Thaw},
     },
 };
 
@@ -81,6 +81,12 @@ fn settings(thaw: bool) -> impl Strategy<Value = Object> {
         any::<bool>(),
         any::<bool>(),
         option::of(1..4_usize),
+        any::<bool>(),
+        select(vec![
+            vec![],
+            vec![(0, 60_000)],
+            vec![(3_000_000, 3_600_000), (14_000_000, 15_000_000)],
+        ]),
     )
         .prop_map(
             move |(
@@ -90,7 +96,10 @@ fn settings(thaw: bool) -> impl Strategy<Value = Object> {
                 auto_teams,
                 upstream,
                 rank_by,
+                last,
+                removed,
             )| {
+                let removed = if thaw { removed } else { Vec::new() };
                 let thaw = if thaw && upstream {
                     Thaw::Upstream
                 } else {
@@ -103,6 +112,16 @@ fn settings(thaw: bool) -> impl Strategy<Value = Object> {
                     compile_error_penalty,
                     auto_teams,
                     thaw,
+                    problem_score: if last {
+                        ProblemScore::Last
+                    } else {
+                        ProblemScore::Best
+                    },
+                    // Moved to before the freeze, `f…` would not be frozen.
+                    removed_intervals: removed
+                        .into_iter()
+                        .map(|(start, end)| Interval { start, end })
+                        .collect(),
                     ..Settings::default()
                 }))
             },
@@ -241,8 +260,16 @@ fn judgement() -> impl Strategy<Value = Object> {
 }
 
 fn adjustment() -> impl Strategy<Value = Object> {
-    (id(&["a1", "a2"]), id(&TEAMS), -2_000_000..2_000_000_i64)
-        .prop_map(|(id, team, penalty)| Object::Adjustment(Adjustment { id, team, penalty }))
+    (id(&["a1", "a2"]), id(&TEAMS), -2_000_000..2_000_000_i64).prop_map(|(id, team, penalty)| {
+        Object::Adjustment(Adjustment {
+            id,
+            team,
+            penalty,
+            reason: None,
+            by: None,
+            time: None,
+        })
+    })
 }
 
 fn of_kind(kind: Kind) -> BoxedStrategy<Object> {

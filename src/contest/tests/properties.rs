@@ -66,6 +66,8 @@ fn lane(event: &Event, replaced: &HashSet<Kind>) -> (String, Option<Id>) {
                 Object::Settings(_) => Kind::Settings,
                 Object::Adjustment(_) => Kind::Adjustments,
                 Object::Thaw(_) => Kind::Thaw,
+                Object::Award(_) => Kind::Awards,
+                Object::Ceremony(_) => Kind::Ceremony,
             };
             (kind, object.id().cloned())
         }

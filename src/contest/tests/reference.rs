@@ -11,7 +11,7 @@ use crate::{
             PENALTY_DEFAULT_MS, Problem, Submission, Team, Times,
         },
         judging::meaning,
-        settings::Thaw,
+        settings::{ProblemScore, Thaw},
     },
 };
 
@@ -106,6 +106,8 @@ impl Objects {
             Object::Submission(object) => drop(self.submissions.insert(object.id.clone(), object)),
             Object::Judgement(object) => drop(self.judgements.insert(object.id.clone(), object)),
             Object::Adjustment(object) => drop(self.adjustments.insert(object.id.clone(), object)),
+            // They change no board.
+            Object::Award(_) | Object::Ceremony(_) => {}
         }
     }
 
@@ -119,7 +121,13 @@ impl Objects {
             Kind::Submissions => self.submissions.retain(|id, _| keep(id)),
             Kind::Judgements => self.judgements.retain(|id, _| keep(id)),
             Kind::Adjustments => self.adjustments.retain(|id, _| keep(id)),
-            Kind::Contest | Kind::State | Kind::Settings | Kind::Thaw | Kind::Other => {}
+            Kind::Contest
+            | Kind::State
+            | Kind::Settings
+            | Kind::Thaw
+            | Kind::Awards
+            | Kind::Ceremony
+            | Kind::Other => {}
         }
     }
 
@@ -135,6 +143,19 @@ impl Objects {
         submission
             .contest_time
             .or_else(|| Some(submission.time? - self.info.start?))
+    }
+
+    /// Rule 11, millisecond by removed interval.
+    fn without_removed(&self, time: i64) -> i64 {
+        let mut left = time;
+        for interval in self.settings.removed_intervals.iter().rev() {
+            if time >= interval.end {
+                left -= interval.end - interval.start;
+            } else if time > interval.start {
+                left = interval.start;
+            }
+        }
+        left
     }
 
     /// Rules 1 and 10.
@@ -190,9 +211,10 @@ impl Objects {
             .values()
             .filter(|submission| submission.team.as_ref() == Some(team))
         {
-            let (Some(problem), Some(time)) = (&submission.problem, self.time(submission)) else {
+            let (Some(problem), Some(came)) = (&submission.problem, self.time(submission)) else {
                 continue;
             };
+            let time = self.without_removed(came);
             if time < 0 || self.info.duration.is_some_and(|duration| time >= duration) {
                 continue;
             }
@@ -202,10 +224,10 @@ impl Objects {
             } else {
                 self.verdict(&submission.id)
             };
-            attempts.push((problem, time, &submission.id, outcome));
+            attempts.push((came, (problem, time, &submission.id, outcome)));
         }
-        attempts.sort_by_key(|(_, time, id, _)| (*time, *id));
-        attempts
+        attempts.sort_by_key(|(came, (_, _, id, _))| (*came, *id));
+        attempts.into_iter().map(|(_, attempt)| attempt).collect()
     }
 
     /// Teams that are there, and those that submissions make.
@@ -280,7 +302,7 @@ impl Objects {
             .map(|(team, (_, time, id, outcome))| (time, id, team, outcome))
             .filter(|(.., outcome)| matches!(outcome, Outcome::Pending | Outcome::Solved))
             .collect();
-        attempts.sort_by_key(|(time, id, ..)| (*time, *id));
+        attempts.sort_by_key(|(_, id, ..)| (self.time(&self.submissions[*id]), *id));
         let (.., team, outcome) = attempts.first()?;
         (*outcome == Outcome::Solved).then(|| (*team).clone())
     }
@@ -342,7 +364,9 @@ impl Objects {
                         }
                         Outcome::Score(score) => {
                             cell.tries += 1;
-                            cell.score = Some(cell.score.map_or(score, |best| best.max(score)));
+                            let last = self.settings.problem_score == ProblemScore::Last;
+                            let best = cell.score.filter(|_| !last);
+                            cell.score = Some(best.map_or(score, |best| best.max(score)));
                         }
                     }
                 }

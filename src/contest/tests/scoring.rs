@@ -463,3 +463,85 @@ fn ioi_a_frozen_score_is_pending_and_a_compile_error_is_free() {
         (vec![0], vec![70])
     );
 }
+
+#[test]
+fn rule_11_a_removed_time_moves_what_is_inside_and_after() {
+    let mut story = Story::new();
+    story.attempt("1", "t1", "A", "0:59:59", "AC");
+    story.attempt("2", "t2", "A", "1:05:00", "AC");
+    story.attempt("3", "t3", "A", "1:30:00", "AC");
+    story.attempt("4", "t3", "B", "1:06:00", "AC");
+    story.attempt("5", "t2", "B", "1:04:00", "AC");
+    let cut = json!({"removed_intervals": [{"start": "1:00:00", "end": "1:10:00"}]});
+    story.settings(cut.clone());
+    assert_eq!(story.row(Side::Jury, "t1"), [1, 59, 59]);
+    assert_eq!(
+        story.row(Side::Jury, "t2"),
+        [2, 120, 60],
+        "inside: the time of its start"
+    );
+    assert_eq!(
+        story.row(Side::Jury, "t3"),
+        [2, 140, 80],
+        "after it: so much earlier"
+    );
+    assert_eq!(
+        story.first(Side::Jury, "B").as_deref(),
+        Some("t2"),
+        "order is kept"
+    );
+    // The contest lasts ten minutes longer, and is frozen as much later.
+    story.attempt("6", "t1", "B", "4:09:59", "AC");
+    assert_eq!(story.row(Side::Public, "t1")[0], 2);
+    story.attempt("7", "t1", "C", "5:09:59", "AC");
+    assert_eq!(story.row(Side::Jury, "t1"), [3, 59 + 239 + 299, 299]);
+    assert_eq!(story.row(Side::Public, "t1")[0], 2, "frozen");
+    story.attempt("8", "t2", "C", "5:10:00", "AC");
+    assert_eq!(story.row(Side::Jury, "t2")[0], 2, "after the end");
+    story.settings(json!({}));
+    assert_eq!(story.row(Side::Jury, "t2"), [2, 65 + 64, 65], "taken back");
+    assert_eq!(story.row(Side::Jury, "t1")[0], 2, "after the end again");
+    story.settings(cut);
+    assert_eq!(story.row(Side::Jury, "t3"), [2, 140, 80]);
+}
+
+#[test]
+fn rule_11_intervals_have_to_make_sense() {
+    for (bad, says) in [
+        (
+            json!([{"start": "1:00:00", "end": "1:00:00"}]),
+            "after its start",
+        ),
+        (
+            json!([{"start": "-0:01:00", "end": "1:00:00"}]),
+            "0 or later",
+        ),
+        (
+            json!([{"start": "1:00:00", "end": "2:00:00"}, {"start": "1:59:00", "end": "3:00:00"}]),
+            "before the next",
+        ),
+        (json!([{"start": "1 h", "end": "2:00:00"}]), "relative time"),
+        (json!([{"start": "1:00:00"}]), "end"),
+    ] {
+        let line = json!({"type": "rankcast", "data": {"removed_intervals": bad}});
+        let notification = crate::contest::Notification::from_value(line).unwrap();
+        let error = notification.event().unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn ioi_scoring_can_take_the_last_submission() {
+    let mut story = Story::ioi();
+    story.score("1", "t1", "A", "0:10:00", &json!(70));
+    story.score("2", "t1", "A", "0:20:00", &json!(40));
+    assert_eq!(story.row(Side::Jury, "t1"), [70]);
+    story.settings(json!({"scoring": "ioi", "problem_score": "last"}));
+    assert_eq!(story.row(Side::Jury, "t1"), [40]);
+    story.submit("3", "t1", "A", "0:30:00");
+    assert_eq!(story.row(Side::Jury, "t1"), [40], "until it is judged");
+    assert_eq!(story.cell(Side::Jury, "t1", "A").unwrap().pending, 1);
+    story.score("3", "t1", "A", "0:30:00", &json!(0));
+    assert_eq!(story.row(Side::Jury, "t1"), [0]);
+    assert_eq!(story.cell(Side::Jury, "t1", "A").unwrap().score, Some(0));
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     board::Cell,
-    contest::{Both, Change, Contest, Event, Notification, Side},
+    contest::{Change, Contest, Event, Notification, Side, Views},
 };
 
 /// Five hours, the last one frozen, started; problems A, B and C; official teams t1, t2 and t3.
@@ -44,31 +44,31 @@ impl Story {
         story
     }
 
-    pub(super) fn event(&mut self, event: &Event) -> Both<Change> {
+    pub(super) fn event(&mut self, event: &Event) -> Views<Change> {
         self.sequence += 1;
         self.contest.fold(self.sequence, event, false)
     }
 
     /// A notification as it stands in a feed.
-    pub(super) fn line(&mut self, line: &Value) -> Both<Change> {
+    pub(super) fn line(&mut self, line: &Value) -> Views<Change> {
         let notification = Notification::from_value(line.clone()).unwrap();
         self.event(&notification.event().unwrap())
     }
 
     #[allow(clippy::needless_pass_by_value)] // objects are written in place
-    pub(super) fn put(&mut self, kind: &str, data: Value) -> Both<Change> {
+    pub(super) fn put(&mut self, kind: &str, data: Value) -> Views<Change> {
         self.line(&json!({"type": kind, "data": data}))
     }
 
-    pub(super) fn delete(&mut self, kind: &str, id: &str) -> Both<Change> {
+    pub(super) fn delete(&mut self, kind: &str, id: &str) -> Views<Change> {
         self.line(&json!({"type": kind, "id": id, "data": null}))
     }
 
-    pub(super) fn settings(&mut self, data: Value) -> Both<Change> {
+    pub(super) fn settings(&mut self, data: Value) -> Views<Change> {
         self.put("rankcast", data)
     }
 
-    pub(super) fn team(&mut self, id: &str, groups: &[&str]) -> Both<Change> {
+    pub(super) fn team(&mut self, id: &str, groups: &[&str]) -> Views<Change> {
         self.put("teams", json!({"id": id, "name": id, "group_ids": groups}))
     }
 
@@ -78,7 +78,7 @@ impl Story {
         team: &str,
         problem: &str,
         time: &str,
-    ) -> Both<Change> {
+    ) -> Views<Change> {
         self.put(
             "submissions",
             json!({"id": id, "team_id": team, "problem_id": problem, "contest_time": time}),
@@ -86,7 +86,7 @@ impl Story {
     }
 
     /// The one judgement of a submission; again, and it is another one.
-    pub(super) fn judge(&mut self, submission: &str, verdict: &str) -> Both<Change> {
+    pub(super) fn judge(&mut self, submission: &str, verdict: &str) -> Views<Change> {
         let id = format!("j-{submission}");
         self.put(
             "judgements",
