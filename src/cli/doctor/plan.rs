@@ -75,7 +75,7 @@ impl Default for Machine {
             cores: 8,
             memory_gib: 8.0,
             network_gbit: 10.0,
-            delivery_us: 8.0,
+            delivery_us: 10.0,
             load: 0.5,
             viewer_bytes: 3_584,
             kernel_bytes: 4_096,
@@ -236,18 +236,18 @@ mod tests {
     fn a_million_viewers_at_twenty_changes_a_second() {
         let plan = million(20.0);
         assert!((plan.deliveries - 20e6).abs() < 1.0);
-        // 20,000,000 × 8 us.
-        assert!((plan.cores - 160.0).abs() < 1e-6);
+        // 20,000,000 × 10 us.
+        assert!((plan.cores - 200.0).abs() < 1e-6);
         // 20,000,000 × (135 + 94) bytes × 8.
         assert!((plan.egress_gbit - 36.64).abs() < 1e-6);
-        // 160 / (8 × 0.5).
-        assert_eq!((plan.servers, plan.bound), (40, "processor"));
-        assert_eq!(plan.viewers_a_server, 25_000);
-        // 40 × (20 + 1), 40 × 20.
-        assert!((plan.redis_reads - 840.0).abs() < 1e-6);
-        assert!((plan.redis_hints - 800.0).abs() < 1e-6);
-        // 1,000,000 / (40 × 2,000).
-        assert!((plan.return_s - 12.5).abs() < 1e-6);
+        // 200 / (8 × 0.5).
+        assert_eq!((plan.servers, plan.bound), (50, "processor"));
+        assert_eq!(plan.viewers_a_server, 20_000);
+        // 50 × (20 + 1), 50 × 20.
+        assert!((plan.redis_reads - 1050.0).abs() < 1e-6);
+        assert!((plan.redis_hints - 1000.0).abs() < 1e-6);
+        // 1,000,000 / (50 × 2,000).
+        assert!((plan.return_s - 10.0).abs() < 1e-6);
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_quiet_audience_is_bound_by_the_seats_of_a_server() {
         let plan = million(0.01);
-        assert_eq!((plan.servers, plan.bound), (40, "--max-viewers"));
+        assert_eq!((plan.servers, plan.bound), (50, "--max-viewers"));
         assert!((plan.memory_gib - 7.152_557).abs() < 1e-3);
     }
 
