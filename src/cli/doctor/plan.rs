@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_quiet_audience_is_bound_by_the_seats_of_a_server() {
         let plan = million(0.01);
-        assert_eq!((plan.servers, plan.bound), (50, "--max-viewers"));
+        assert_eq!((plan.servers, plan.bound), (40, "--max-viewers"));
         assert!((plan.memory_gib - 7.152_557).abs() < 1e-3);
     }
 
