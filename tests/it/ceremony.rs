@@ -383,16 +383,17 @@ async fn a_full_ceremony_of_a_large_contest_ends_with_the_jurys_board() {
     let steps = scene["steps"].as_u64().expect("a number") as usize;
     let mut viewers = vec![(watch(&servers[1], "ceremony").await, 1, "ceremony")];
     // One by one at both ends; between them eight at a time, or the test would take two minutes.
-    let one_by_one = |step: &usize| *step <= STEPS || *step + STEPS > steps || step % 8 == 0;
-    let stops: Vec<usize> = (1..=steps).filter(one_by_one).collect();
-    let mut times = Vec::with_capacity(stops.len());
-    for (index, step) in stops.iter().enumerate() {
+    let one_by_one =
+        |step: &usize| *step <= STEPS || *step + STEPS > steps || step.is_multiple_of(8);
+    let halts: Vec<usize> = (1..=steps).filter(one_by_one).collect();
+    let mut times = Vec::with_capacity(halts.len());
+    for (index, step) in halts.iter().enumerate() {
         let server = index % 2;
         let began = Instant::now();
         let scene = done(&servers[server], json!({"action": "jump", "step": step})).await;
         times.push(began.elapsed());
         assert_eq!(scene["step"], *step);
-        if index % (stops.len() / 8) == 1 {
+        if index % (halts.len() / 8) == 1 {
             let view = if index % 3 == 0 { "public" } else { "ceremony" };
             viewers.push((watch(&servers[server], view).await, server, view));
         }
