@@ -2,12 +2,14 @@
 //!
 //! One task a contest ([`contest`]) tails its log and folds it; each view and limit that is watched has a [`lane`] of
 //! frames, encoded once; a [`viewer`] is a cursor on a lane, without a queue. What a lane has to say at one moment is an
-//! [`edition`]; a [`sweep`] writes it to every [`socket`], and those who wait for each message by themselves are woken.
+//! [`edition`]; a [`sweep`] writes it to every [`socket`], and those who wait for each message by themselves are woken. Other tools
+//! read the contest's objects from a [`feed`].
 
 pub mod clock;
 pub mod contest;
 pub mod core;
 pub mod edition;
+pub mod feed;
 pub mod lane;
 pub mod projector;
 pub mod snapshot;

@@ -100,6 +100,9 @@ impl Server {
             pasts: Arc::new(Semaphore::new(
                 options.limits.pasts.clamp(1, Semaphore::MAX_PERMITS),
             )),
+            feeds: Arc::new(Semaphore::new(
+                options.limits.feeds.min(Semaphore::MAX_PERMITS),
+            )),
             limits: options.limits,
             metrics: recorder(),
             stop: CancellationToken::new(),

@@ -5,9 +5,12 @@
 
 pub mod adjustments;
 pub mod auth;
+pub mod balloons;
 pub mod boards;
 pub mod ceremony;
 pub mod clics;
+pub mod collections;
+pub mod feed;
 pub mod judge;
 pub mod live;
 pub mod ops;
@@ -51,6 +54,8 @@ pub struct Limits {
     pub joins: u32,
     /// Answers about earlier standings that are worked out at once.
     pub pasts: usize,
+    /// Those who follow event feeds.
+    pub feeds: usize,
 }
 
 impl Default for Limits {
@@ -61,6 +66,7 @@ impl Default for Limits {
             write: Duration::from_secs(20),
             joins: 2_000,
             pasts: 1,
+            feeds: 200,
         }
     }
 }
@@ -79,7 +85,9 @@ pub struct App {
     pub viewers: Arc<Semaphore>,
     /// A permit for each answer about earlier standings under way.
     pub pasts: Arc<Semaphore>,
-    /// The pace at which they are let in.
+    /// A permit for each event feed that is followed.
+    pub feeds: Arc<Semaphore>,
+    /// The pace at which viewers are let in.
     pub pace: Pace,
     /// Cancelled when the server is to stop: viewers are told, and leave.
     pub stop: CancellationToken,
@@ -129,7 +137,10 @@ pub fn router(app: Shared) -> Router {
         .merge(judge::router())
         .merge(ceremony::router())
         .merge(adjustments::router())
+        .merge(balloons::router())
         .merge(clics::router())
+        .merge(collections::router())
+        .merge(feed::router())
         .merge(boards::router())
         .merge(live::router())
         .merge(ops::router())

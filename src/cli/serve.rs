@@ -64,6 +64,9 @@ pub struct LimitArgs {
     /// How many answers about earlier standings (`…/board?at=`) are worked out at once; others wait
     #[arg(long, env = "RANKCAST_MAX_PASTS", default_value_t = Limits::default().pasts, value_name = "N")]
     pub max_pasts: usize,
+    /// How many may follow event feeds
+    #[arg(long, env = "RANKCAST_MAX_FEEDS", default_value_t = Limits::default().feeds, value_name = "N")]
+    pub max_feeds: usize,
     /// How long a viewer's socket may take nothing of what is written to it, in seconds, before it is closed as too slow
     #[arg(long, env = "RANKCAST_WRITE_TIMEOUT", default_value_t = Limits::default().write.as_secs(), value_name = "S")]
     pub write_timeout: u64,
@@ -78,6 +81,7 @@ impl LimitArgs {
             write: Duration::from_secs(self.write_timeout.max(1)),
             joins: self.join_rate,
             pasts: self.max_pasts,
+            feeds: self.max_feeds,
         }
     }
 }

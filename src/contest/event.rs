@@ -6,6 +6,7 @@
 mod fields;
 mod ids;
 mod object;
+mod passed;
 
 use std::fmt;
 
@@ -17,9 +18,10 @@ use ids::{ID_FORM, bad_id, object_id};
 use crate::board::Id;
 pub use ids::{checked_id, is_id};
 pub use object::{
-    Adjustment, Group, Info, Judgement, JudgementType, Moment, Object, Organization,
+    Adjustment, Group, Info, Judgement, JudgementType, Language, Moment, Object, Organization,
     PENALTY_DEFAULT_MS, Problem, Submission, Team, Times,
 };
+pub use passed::Passed;
 
 /// The longest text of a name, in bytes. A longer one is a mistake.
 pub const TEXT_MAX: usize = 20_000;
@@ -34,7 +36,7 @@ pub const DEPTH_MAX: usize = 100;
 pub const OTHER_ID_MAX: usize = 256;
 
 /// The types that have a meaning here. All others are kept in the log and passed on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// The contest itself.
     Contest,
@@ -42,6 +44,8 @@ pub enum Kind {
     State,
     /// What a verdict means.
     JudgementTypes,
+    /// What submissions are written in.
+    Languages,
     /// Groups of teams.
     Groups,
     /// Universities, companies.
@@ -64,15 +68,18 @@ pub enum Kind {
     Thaw,
     /// Ours: where the ceremony stands.
     Ceremony,
+    /// Ours: which balloons have been brought.
+    Balloons,
     /// Anything else.
     Other,
 }
 
 impl Kind {
-    const NAMES: [(Self, &'static str); 14] = [
+    const NAMES: [(Self, &'static str); 16] = [
         (Self::Contest, "contest"),
         (Self::State, "state"),
         (Self::JudgementTypes, "judgement-types"),
+        (Self::Languages, "languages"),
         (Self::Groups, "groups"),
         (Self::Organizations, "organizations"),
         (Self::Teams, "teams"),
@@ -84,6 +91,7 @@ impl Kind {
         (Self::Adjustments, "rankcast-adjustments"),
         (Self::Thaw, "rankcast-thaw"),
         (Self::Ceremony, "rankcast-ceremony"),
+        (Self::Balloons, "rankcast-balloons"),
     ];
 
     /// The kind of a CLICS type.

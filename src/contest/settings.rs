@@ -29,6 +29,8 @@ pub struct Settings {
     pub public_during_ceremony: PublicDuringCeremony,
     /// How many get which award.
     pub awards: AwardSettings,
+    /// How many balloons a team gets at the least, though their solves be frozen; those who bring them are told, nobody else.
+    pub balloons_minimum: usize,
     /// Which submission of a problem gives its points: the `best` (default) or the `last` that has any.
     pub problem_score: ProblemScore,
     /// Contest times that do not count (a power cut): submissions inside have the contest time of the start, later ones come so
@@ -49,6 +51,7 @@ impl Default for Settings {
             thaw: Thaw::default(),
             public_during_ceremony: PublicDuringCeremony::default(),
             awards: AwardSettings::default(),
+            balloons_minimum: 0,
             problem_score: ProblemScore::default(),
             removed_intervals: Vec::new(),
         }

@@ -1,27 +1,31 @@
 //! The state of a contest: the fold of its events.
 //!
 //! `place` finds where each submission counts, `settle` brings races, statistics and boards up to date, `rows` makes the
-//! entries; `aside` tells what counts for nothing; `awards` who gets what, `script` how a ceremony goes, and `stage` brings it
+//! entries; `shapes` makes the objects that other tools read, and `ledger` their feeds; `aside` tells what counts for nothing; `awards` who gets what, `balloons` what is brought to whom, `script` how a ceremony goes, and `stage` brings it
 //! before those who watch.
 
 mod aside;
 mod awards;
+mod balloons;
+mod ledger;
 mod past;
 mod place;
 mod rows;
 mod script;
 mod settle;
+mod shapes;
 mod stage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
     awards::Award,
+    balloons::Delivery,
     ceremony::{Progress, Scene},
     decimal,
     event::{
-        Adjustment, Event, Group, Info, Judgement, JudgementType, Kind, Object, Organization,
-        Problem, Submission, Team, Times,
+        Adjustment, Event, Group, Info, Judgement, JudgementType, Kind, Language, Object,
+        Organization, Problem, Submission, Team, Times,
     },
     first::Race,
     judging::{Attempt, Both, Side, Unit, Verdict},
@@ -31,7 +35,10 @@ use super::{
     view::{View, Views},
 };
 pub use aside::Aside;
+pub use ledger::Line;
+use ledger::{Ledger, Named};
 use settle::{Surroundings, sets_rules};
+pub use shapes::COLLECTIONS;
 use stage::Stage;
 
 use crate::board::{Board, Cell, Id, Step};
@@ -50,6 +57,7 @@ pub struct Contest {
     /// The jury opened the frozen board.
     opened: bool,
     types: BTreeMap<Id, JudgementType>,
+    languages: BTreeMap<Id, Language>,
     groups: BTreeMap<Id, Group>,
     organizations: HashMap<Id, Organization>,
     teams: HashMap<Id, Team>,
@@ -60,6 +68,8 @@ pub struct Contest {
     submissions: HashMap<Id, Known>,
     /// The awards that the feed names.
     awards: BTreeMap<Id, Award>,
+    /// What was said of balloons.
+    deliveries: BTreeMap<Id, Delivery>,
     /// Where the ceremony stands, while there is one.
     ceremony: Option<Progress>,
     /// How many words about ceremonies were heard.
@@ -86,6 +96,8 @@ pub struct Contest {
     scenes: Both<Option<Scene>>,
     /// What the hall sees: there from the first ceremony on.
     stage: Option<Box<Stage>>,
+    /// What the feeds of the views say; `None`: nobody reads any.
+    ledgers: Option<Both<Ledger>>,
 }
 
 /// A submission, or the judgements that wait for it.
@@ -202,6 +214,8 @@ struct Dirty {
     races: BTreeSet<(i64, Id)>,
     /// The list of problems is another one.
     listing: bool,
+    /// Objects that other tools may see otherwise now.
+    objects: BTreeSet<Named>,
 }
 
 impl Dirty {
@@ -214,6 +228,19 @@ impl Dirty {
 
     fn row(&mut self, team: &Id) {
         self.rows.entry(team.clone()).or_default();
+    }
+
+    /// An object of that kind is another one.
+    fn object(&mut self, kind: Kind, id: &Id) {
+        self.objects.insert((kind, id.clone()));
+    }
+
+    /// A submission is another one, or its judgements may be seen otherwise.
+    fn submission(&mut self, id: &Id, judgements: &BTreeSet<Id>) {
+        self.object(Kind::Submissions, id);
+        for judgement in judgements {
+            self.object(Kind::Judgements, judgement);
+        }
     }
 }
 
@@ -237,7 +264,7 @@ impl Contest {
             &BTreeMap::new(),
         );
         let boards = Both::from_fn(|side| Board::new(rules.shape(side, 0)));
-        Self {
+        let mut contest = Self {
             id: id.to_owned(),
             sequence: 0,
             info,
@@ -246,6 +273,7 @@ impl Contest {
             times_are_ours: true,
             opened: false,
             types: BTreeMap::new(),
+            languages: BTreeMap::new(),
             groups: BTreeMap::new(),
             organizations: HashMap::new(),
             teams: HashMap::new(),
@@ -254,6 +282,7 @@ impl Contest {
             judgements: HashMap::new(),
             submissions: HashMap::new(),
             awards: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
             ceremony: None,
             turns: 0,
             decisions: Vec::new(),
@@ -268,7 +297,10 @@ impl Contest {
             revealed: BTreeMap::new(),
             scenes: Both::default(),
             stage: None,
-        }
+            ledgers: None,
+        };
+        contest.begin_feeds();
+        contest
     }
 
     /// Its id.
@@ -466,6 +498,7 @@ impl Contest {
     fn ids(&self, kind: Kind) -> Vec<Id> {
         match kind {
             Kind::JudgementTypes => self.types.keys().cloned().collect(),
+            Kind::Languages => self.languages.keys().cloned().collect(),
             Kind::Groups => self.groups.keys().cloned().collect(),
             Kind::Organizations => self.organizations.keys().cloned().collect(),
             Kind::Teams => self.teams.keys().cloned().collect(),
@@ -479,6 +512,7 @@ impl Contest {
                 .map(|(id, _)| id.clone())
                 .collect(),
             Kind::Awards => self.awards.keys().cloned().collect(),
+            Kind::Balloons => self.deliveries.keys().cloned().collect(),
             Kind::Contest
             | Kind::State
             | Kind::Settings
@@ -489,6 +523,9 @@ impl Contest {
     }
 
     fn put(&mut self, object: &Object, from_clock: bool, dirty: &mut Dirty) {
+        if let Some(id) = object.id() {
+            dirty.object(object.kind(), id);
+        }
         match object {
             Object::Contest(info) => self.info = info.as_ref().clone(),
             Object::Settings(settings) => self.settings = settings.as_ref().clone(),
@@ -504,8 +541,14 @@ impl Contest {
             Object::Award(object) => {
                 self.awards.insert(object.id.clone(), object.clone());
             }
+            Object::Delivery(object) => {
+                self.deliveries.insert(object.id.clone(), object.clone());
+            }
             Object::JudgementType(object) => {
                 self.types.insert(object.id.clone(), object.clone());
+            }
+            Object::Language(object) => {
+                self.languages.insert(object.id.clone(), object.clone());
             }
             Object::Group(object) => {
                 self.groups.insert(object.id.clone(), object.clone());
@@ -537,10 +580,9 @@ impl Contest {
                 self.adjust(&object.team, object.penalty, dirty);
             }
             Object::Submission(object) => {
-                self.submissions
-                    .entry(object.id.clone())
-                    .or_default()
-                    .object = Some(object.clone());
+                let known = self.submissions.entry(object.id.clone()).or_default();
+                known.object = Some(object.clone());
+                dirty.submission(&object.id, &known.judgements);
                 self.place(&object.id, dirty);
             }
             Object::Judgement(object) => {
@@ -552,15 +594,21 @@ impl Contest {
                     .entry(object.submission.clone())
                     .or_default();
                 known.judgements.insert(object.id.clone());
+                // Which of them counts may be another one now.
+                dirty.submission(&object.submission, &known.judgements);
                 self.place(&object.submission, dirty);
             }
         }
     }
 
     fn delete(&mut self, kind: Kind, id: &Id, dirty: &mut Dirty) {
+        dirty.object(kind, id);
         match kind {
             Kind::JudgementTypes => {
                 self.types.remove(id);
+            }
+            Kind::Languages => {
+                self.languages.remove(id);
             }
             Kind::Groups => {
                 self.groups.remove(id);
@@ -590,6 +638,7 @@ impl Contest {
             Kind::Submissions => {
                 if let Some(known) = self.submissions.get_mut(id) {
                     known.object = None;
+                    dirty.submission(id, &known.judgements);
                     self.place(id, dirty);
                     self.drop_if_empty(id);
                 }
@@ -601,6 +650,9 @@ impl Contest {
             }
             Kind::Awards => {
                 self.awards.remove(id);
+            }
+            Kind::Balloons => {
+                self.deliveries.remove(id);
             }
             Kind::Contest
             | Kind::State

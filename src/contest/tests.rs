@@ -3,6 +3,7 @@
 mod awards;
 mod cases;
 mod ceremony;
+mod feeds;
 mod freeze;
 mod history;
 mod lines;

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     board::Id,
-    contest::{Contest, REVISION, View},
+    contest::{Both, Contest, REVISION, View},
     protocol::{
         Limit, Position,
         message::{State, StoreState},
@@ -67,6 +67,28 @@ pub struct Live {
     projector: Projector,
     /// The shortest time between two frames of a lane.
     tick: Duration,
+}
+
+/// Waits for a contest's log to move on.
+pub struct Moved {
+    folded: watch::Receiver<Option<Folded>>,
+    tick: Duration,
+}
+
+impl Moved {
+    /// What has happened so far is known.
+    pub fn mark(&mut self) {
+        self.folded.mark_unchanged();
+    }
+
+    /// More was folded since the last mark, and what came with it within a tick.
+    pub async fn again(&mut self) {
+        // An end of the contest is one more change; without its task nothing changes any more.
+        if self.folded.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(self.tick).await;
+    }
 }
 
 /// How far a log is folded, and what became of it.
@@ -124,28 +146,39 @@ impl Live {
         self.core().snapshot(view, limit)
     }
 
-    /// The window as it was at a contest time, in ms. Deriving and encoding it takes a while, and happens on a thread that may
-    /// block; `turn` is dropped after that, whoever has gone meanwhile.
-    pub async fn past<T: Send + 'static>(
+    /// What `read` makes of the contest as it was at a contest time, in ms. Deriving that takes a while, and happens on a thread
+    /// that may block; `turn` is dropped after it, whoever has gone meanwhile.
+    pub async fn past<T: Send + 'static, R: Send + 'static>(
+        &self,
+        time: i64,
+        turn: T,
+        read: impl FnOnce(&Contest) -> R + Send + 'static,
+    ) -> Option<R> {
+        let past = self.core().fold.past(time);
+        let derive = move || {
+            let answer = read(&past.derive());
+            drop(turn);
+            answer
+        };
+        tokio::task::spawn_blocking(derive).await.ok()
+    }
+
+    /// The window as it was at a contest time, in ms, encoded.
+    pub async fn past_snapshot<T: Send + 'static>(
         &self,
         view: View,
         limit: Limit,
         time: i64,
         turn: T,
     ) -> Option<Snapshot> {
-        let (past, store) = {
-            let core = self.core();
-            (core.fold.past(time), core.store)
-        };
-        let derive = move || {
-            let contest = past.derive();
-            let state = core::state(&contest, store, view);
-            let snapshot = Snapshot::of(&contest, view, limit, PAST_EPOCH, state);
+        let store = self.core().store;
+        let encode = move |contest: &Contest| {
+            let state = core::state(contest, store, view);
+            let snapshot = Snapshot::of(contest, view, limit, PAST_EPOCH, state);
             snapshot.json();
-            drop(turn);
             snapshot
         };
-        tokio::task::spawn_blocking(derive).await.ok()
+        self.past(time, turn, encode).await
     }
 
     /// Where a view stands.
@@ -163,6 +196,14 @@ impl Live {
             .borrow()
             .as_ref()
             .map(|folded| folded.tip.clone())
+    }
+
+    /// Tells whenever more of the log is folded.
+    pub fn moved(&self) -> Moved {
+        Moved {
+            folded: self.folded.subscribe(),
+            tick: self.tick,
+        }
     }
 
     /// Does the store answer?
@@ -490,6 +531,7 @@ impl Live {
                 *due = Some(due.map_or(tick, |due| due.min(tick)));
                 if tick <= Instant::now() {
                     self.flush(flushed, due);
+                    *flushed = Instant::now();
                 }
                 tokio::task::yield_now().await;
             }
@@ -574,6 +616,7 @@ impl Live {
             let mut core = self.core();
             let core = &mut *core;
             core.fold = fold_state;
+            core.awards = Both::default();
             core.unreadable = unreadable;
             core.epoch = format!("{epoch}.{REVISION}");
             core.history += 1;
@@ -595,8 +638,12 @@ impl Live {
         let now = Instant::now();
         let mut core = self.core();
         let core = &mut *core;
-        *due = core.flush(now);
-        *flushed = now;
+        let made = core.flush(now);
+        *due = made.again;
+        // A time came, and there was nothing to say: the next change does not wait for that.
+        if made.any {
+            *flushed = now;
+        }
         self.projector.flush(core);
     }
 

@@ -5,9 +5,17 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::{Snapshot, clock::CLOCK_SOURCE, sweep::Audience, view::Watched};
+use super::{
+    Snapshot,
+    clock::CLOCK_SOURCE,
+    sweep::Audience,
+    view::{Made, Watched},
+};
 use crate::{
-    contest::{self, Contest, Event, Kind, View, Views, ceremony::Progress, clock, event::Object},
+    contest::{
+        self, Both, Contest, Event, Kind, Side, View, Views, awards::Award, ceremony::Progress,
+        clock, event::Object,
+    },
     protocol::{
         Limit,
         message::{FeedState, State, StoreState},
@@ -29,6 +37,8 @@ pub struct Core {
     /// Events that could not be read, by sequence number: another version of the program wrote them.
     pub unreadable: BTreeMap<u64, String>,
     pub(super) store: StoreState,
+    /// The awards by the standing of each side, at a sequence number.
+    pub(super) awards: Both<Option<(u64, Arc<Vec<Award>>)>>,
     /// Where the ceremony stands, and since when this server knows.
     pub(super) conducted: Option<(Progress, Instant)>,
 }
@@ -44,6 +54,7 @@ impl Core {
             deleted: false,
             unreadable: BTreeMap::new(),
             store: StoreState::Live,
+            awards: Both::default(),
             conducted: None,
         }
     }
@@ -53,15 +64,19 @@ impl Core {
         state(&self.fold, self.store, view)
     }
 
-    /// Makes editions of what waits, and has them written. Answers when to flush again, if something waits for a time.
-    pub(super) fn flush(&mut self, now: Instant) -> Option<Instant> {
+    /// Makes editions of what waits, and has them written.
+    pub(super) fn flush(&mut self, now: Instant) -> Made {
         let (fold, store) = (&self.fold, self.store);
         let history = (self.history, self.epoch.as_str());
         let flush = |view| {
             let state = || state(fold, store, view);
             self.views[view].flush(fold, history, now, state)
         };
-        View::ALL.into_iter().filter_map(flush).min()
+        let made = View::ALL.map(flush);
+        Made {
+            any: made.iter().any(|made| made.any),
+            again: made.iter().filter_map(|made| made.again).min(),
+        }
     }
 
     /// The next step of a ceremony that goes by itself, and when it is due.
@@ -82,8 +97,21 @@ impl Core {
     }
 
     /// The rows of the CLICS scoreboard, made once a version.
-    pub fn scoreboard(&mut self, view: View) -> Arc<Vec<contest::clics::Row>> {
+    pub fn scoreboard(&mut self, view: View) -> Arc<Vec<contest::clics::scoreboard::Row>> {
         self.views[view].scoreboard(&self.fold)
+    }
+
+    /// The awards by a side's standing, worked out once while nothing happens.
+    pub fn awards(&mut self, side: Side) -> Arc<Vec<Award>> {
+        let sequence = self.fold.sequence();
+        match &self.awards[side] {
+            Some((known, awards)) if *known == sequence => awards.clone(),
+            _ => {
+                let awards = Arc::new(self.fold.awards(side));
+                self.awards[side] = Some((sequence, awards.clone()));
+                awards
+            }
+        }
     }
 
     /// The window as it is now, encoded once a version.

@@ -22,6 +22,15 @@ pub const PROBLEMS_EVERY: Duration = Duration::from_secs(1);
 /// How much longer they may wait for a delta to go along with: a sweep of their own holds up the delta that comes meanwhile.
 const PROBLEMS_GRACE: Duration = Duration::from_millis(500);
 
+/// What came of making editions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    /// There was something to say.
+    pub(super) any: bool,
+    /// When to do it again, if something waits for a time.
+    pub(super) again: Option<Instant>,
+}
+
 /// One view of a contest, as it is watched.
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -51,7 +60,7 @@ pub(super) struct Watched {
     /// A lane could not be flushed, because its last edition was still being written.
     pub(super) waits_for_sweep: bool,
     /// The rows of the CLICS scoreboard, at a version.
-    scoreboard: Option<(u64, Arc<Vec<clics::Row>>)>,
+    scoreboard: Option<(u64, Arc<Vec<clics::scoreboard::Row>>)>,
     /// The rank of everybody, at a version.
     ranks: Option<(u64, Arc<Vec<Option<usize>>>)>,
 }
@@ -139,19 +148,21 @@ impl Watched {
     }
 
     /// Makes editions of what waits, and has them written. A lane whose last one is still being written waits for the end of
-    /// that, and its next carries all that came meanwhile. Answers when to flush again, if something waits for a time.
+    /// that, and its next carries all that came meanwhile.
     pub(super) fn flush(
         &mut self,
         contest: &Contest,
         (history, epoch): (u64, &str),
         now: Instant,
         state: impl Fn() -> State,
-    ) -> Option<Instant> {
+    ) -> Made {
         let version = contest.board(self.view).version();
-        let waits = self
-            .problems
-            .values()
-            .any(|version| *version > self.problems_told);
+        // Nobody waits where nobody ever watched.
+        let waits = self.lanes.iter().any(Option::is_some)
+            && self
+                .problems
+                .values()
+                .any(|version| *version > self.problems_told);
         let due = self.problems_told_at.map(|told| told + PROBLEMS_EVERY);
         let alone = due.map(|due| due + PROBLEMS_GRACE);
         let in_company = self.for_all || self.lanes.iter().flatten().any(Lane::has_pending);
@@ -167,6 +178,7 @@ impl Watched {
         }
         let for_all = std::mem::take(&mut self.for_all);
         let mut state_frame = None;
+        let mut any = false;
         self.waits_for_sweep = false;
         for limit in Limit::ALL {
             let index = limit.index();
@@ -180,12 +192,16 @@ impl Watched {
             let state = || Arc::new(Frame::new(&Message::State(Box::new(state())), None));
             let state_frame = || state_frame.get_or_insert_with(state).clone();
             if let Some(edition) = self.edition(contest, limit, history, epoch, state_frame) {
+                any = true;
                 self.audiences[index].publish(edition);
                 self.wake[index].send_modify(|wakings| *wakings += 1);
             }
         }
         self.wake_followers.send_modify(|wakings| *wakings += 1);
-        alone.filter(|_| waits && !told)
+        Made {
+            any,
+            again: alone.filter(|_| waits && !told),
+        }
     }
 
     /// What a lane has to say, if anything.
@@ -330,12 +346,12 @@ impl Watched {
     }
 
     /// The rows of the CLICS scoreboard; made once a version.
-    pub(super) fn scoreboard(&mut self, contest: &Contest) -> Arc<Vec<clics::Row>> {
+    pub(super) fn scoreboard(&mut self, contest: &Contest) -> Arc<Vec<clics::scoreboard::Row>> {
         let version = contest.board(self.view).version();
         match &self.scoreboard {
             Some((made, rows)) if *made == version => rows.clone(),
             _ => {
-                let rows = Arc::new(clics::scoreboard_rows(contest, self.view));
+                let rows = Arc::new(clics::scoreboard::rows(contest, self.view, None));
                 self.scoreboard = Some((version, rows.clone()));
                 rows
             }

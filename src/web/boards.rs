@@ -11,11 +11,12 @@ use axum::{
     routing::get,
 };
 use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{ContestId, Shared, problem::Problem};
 use crate::{
     contest::{View, clock},
-    hub::{Live, Snapshot},
+    hub::Snapshot,
     protocol::{Limit, Position},
 };
 
@@ -85,8 +86,9 @@ async fn board(
     let at = past_of(ask.at.as_deref(), view)?;
     let live = app.contest(&id).await?;
     if let Some(time) = at {
-        let snapshot = past(&app, &live, view, limit, time).await?;
-        return earlier(&snapshot, view);
+        let turn = turn_for_past(&app).await?;
+        let snapshot = live.past_snapshot(view, limit, time, turn).await;
+        return earlier(&snapshot.ok_or_else(no_past)?, view);
     }
     if let Some(min) = min {
         live.reach(view, &min, MIN_PATIENCE).await;
@@ -96,7 +98,7 @@ async fn board(
 }
 
 /// The contest time of `at=`, in ms.
-fn past_of(at: Option<&str>, view: View) -> Result<Option<i64>, Problem> {
+pub(super) fn past_of(at: Option<&str>, view: View) -> Result<Option<i64>, Problem> {
     let Some(at) = at else { return Ok(None) };
     if view == View::Ceremony {
         return Err(Problem::bad_request(
@@ -111,14 +113,8 @@ fn past_of(at: Option<&str>, view: View) -> Result<Option<i64>, Problem> {
     })
 }
 
-/// The window as it was. Each takes as much work as the contest has submissions, so they wait for each other.
-async fn past(
-    app: &Shared,
-    live: &Live,
-    view: View,
-    limit: Limit,
-    time: i64,
-) -> Result<Snapshot, Problem> {
+/// A turn to work out earlier standings. Each takes as much work as the contest has submissions, so they wait for each other.
+pub(super) async fn turn_for_past(app: &Shared) -> Result<OwnedSemaphorePermit, Problem> {
     let busy = || {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -126,14 +122,15 @@ async fn past(
         )
     };
     let turn = tokio::time::timeout(PAST_PATIENCE, app.pasts.clone().acquire_owned()).await;
-    let turn = turn.ok().and_then(Result::ok).ok_or_else(busy)?;
-    let derived = live.past(view, limit, time, turn).await;
-    derived.ok_or_else(|| {
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the earlier standings could not be worked out",
-        )
-    })
+    turn.ok().and_then(Result::ok).ok_or_else(busy)
+}
+
+/// The answer where earlier standings could not be worked out.
+pub(super) fn no_past() -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "the earlier standings could not be worked out",
+    )
 }
 
 /// Standings that do not change any more, and that nobody resumes from.

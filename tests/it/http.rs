@@ -1,6 +1,7 @@
 //! The HTTP edge over real sockets: what is taken, what is refused and how, and that nothing else happens.
 
 mod clics;
+mod collections;
 mod contests;
 mod events;
 mod judgements;

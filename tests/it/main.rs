@@ -20,6 +20,7 @@ mod common;
 mod fanout;
 mod fixtures;
 mod http;
+mod leaks;
 mod live;
 mod packs;
 mod store;

@@ -1,5 +1,7 @@
 //! Real contests, whole: imported by the command, verified by the command, on both stores.
 
+mod variants;
+
 use std::process::Output;
 
 use crate::common::server::{Home, TestServer, data};

@@ -72,6 +72,26 @@ impl Fields<'_> {
         self.read(field, ID_FORM, |value| value.as_str().and_then(checked_id))
     }
 
+    /// An id that nothing depends on: one of another form is none.
+    pub(super) fn lenient_id(&self, field: &str) -> Option<Id> {
+        self.map.get(field)?.as_str().and_then(checked_id)
+    }
+
+    /// A text that nothing depends on: what is none, or too long, is none.
+    pub(super) fn lenient_text(&self, field: &str) -> Option<&str> {
+        let text = self.map.get(field)?.as_str()?;
+        Some(text).filter(|text| text.len() <= TEXT_MAX)
+    }
+
+    /// Seconds with decimals, in ms; what is no such number, which nothing depends on, is none.
+    pub(super) fn seconds(&self, field: &str) -> Option<i64> {
+        let Value::Number(seconds) = self.map.get(field)? else {
+            return None;
+        };
+        let micros = decimal::parse(&seconds.to_string()).filter(|micros| *micros >= 0)?;
+        Some(micros / 1000)
+    }
+
     pub(super) fn references(&self, field: &str) -> Result<Vec<Id>, EventError> {
         self.ids(field, GROUPS_MAX)
     }

@@ -18,9 +18,9 @@ pub fn checked_id(id: &str) -> Option<Id> {
     is_id(id).then(|| id.into())
 }
 
-/// The id of an object of a kind, if it is one. Feeds make the ids of awards of other ids, and those become longer.
+/// The id of an object of a kind, if it is one. The ids of awards and balloons are made of other ids, and become longer.
 pub(super) fn object_id(kind: Kind, id: &str) -> Option<Id> {
-    let longest = if kind == Kind::Awards {
+    let longest = if matches!(kind, Kind::Awards | Kind::Balloons) {
         OTHER_ID_MAX
     } else {
         ID_MAX

@@ -1,4 +1,4 @@
-//! The objects of a contest, as CLICS defines them; each knows only what standings need.
+//! The objects of a contest, as CLICS defines them; each knows what standings need, and holds what passes through to other tools.
 
 use serde::Deserialize as _;
 use serde_json::{Map, Value};
@@ -6,11 +6,13 @@ use serde_json::{Map, Value};
 use super::{
     EventError, Kind,
     fields::{Fields, bad_settings},
+    passed::{Passed, passed},
 };
 use crate::{
     board::Id,
     contest::{
         awards::{Award, DisplayMode},
+        balloons::Delivery,
         ceremony::{AUTO_MAX_MS, AUTO_MIN_MS, Progress},
         settings::Settings,
     },
@@ -26,6 +28,7 @@ pub enum Object {
     Contest(Box<Info>),
     State(Times),
     JudgementType(JudgementType),
+    Language(Language),
     Group(Group),
     Organization(Organization),
     Team(Team),
@@ -35,6 +38,7 @@ pub enum Object {
     Settings(Box<Settings>),
     Adjustment(Adjustment),
     Award(Award),
+    Delivery(Delivery),
     /// True: the board is open.
     Thaw(bool),
     /// Where the ceremony stands, while there is one.
@@ -84,6 +88,15 @@ pub struct JudgementType {
     pub id: Id,
     pub penalty: Option<bool>,
     pub solved: Option<bool>,
+    pub passed: Passed,
+}
+
+/// CLICS "Languages".
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Language {
+    pub id: Id,
+    pub passed: Passed,
 }
 
 /// CLICS "Groups", with the `sortorder` that `DOMjudge` adds.
@@ -94,6 +107,7 @@ pub struct Group {
     pub name: String,
     pub hidden: bool,
     pub sortorder: Option<i64>,
+    pub passed: Passed,
 }
 
 /// CLICS "Organizations".
@@ -102,6 +116,7 @@ pub struct Group {
 pub struct Organization {
     pub id: Id,
     pub name: String,
+    pub passed: Passed,
 }
 
 /// CLICS "Teams".
@@ -113,6 +128,7 @@ pub struct Team {
     pub organization: Option<Id>,
     pub groups: Vec<Id>,
     pub hidden: bool,
+    pub passed: Passed,
 }
 
 /// CLICS "Problems".
@@ -125,6 +141,7 @@ pub struct Problem {
     pub ordinal: i64,
     pub rgb: Option<String>,
     pub color: Option<String>,
+    pub passed: Passed,
 }
 
 /// CLICS "Submissions".
@@ -140,6 +157,10 @@ pub struct Submission {
     pub contest_time: Option<i64>,
     /// When, as an instant, in ms since 1970 UTC; used where the contest time is missing.
     pub time: Option<i64>,
+    /// What it is written in.
+    pub language: Option<Id>,
+    /// Where the program begins, for languages that have to be told.
+    pub entry_point: Option<Box<str>>,
 }
 
 /// CLICS "Judgements".
@@ -157,6 +178,8 @@ pub struct Judgement {
     /// End, else start: instants in ms since 1970 UTC and contest times in ms, as far as they were given.
     pub end: Moment,
     pub start: Moment,
+    /// Of the slowest run, in ms.
+    pub max_run_time: Option<i64>,
 }
 
 /// One moment as a feed gives it, in two clocks.
@@ -241,16 +264,23 @@ impl Object {
                 id: fields.own_id()?,
                 penalty: fields.boolean("penalty")?,
                 solved: fields.boolean("solved")?,
+                passed: passed(kind, map),
+            }),
+            Kind::Languages => Self::Language(Language {
+                id: fields.own_id()?,
+                passed: passed(kind, map),
             }),
             Kind::Groups => Self::Group(Group {
                 id: fields.own_id()?,
                 name: fields.name()?,
                 hidden: fields.boolean("hidden")?.unwrap_or(false),
                 sortorder: fields.integer("sortorder")?,
+                passed: passed(kind, map),
             }),
             Kind::Organizations => Self::Organization(Organization {
                 id: fields.own_id()?,
                 name: fields.name()?,
+                passed: passed(kind, map),
             }),
             Kind::Teams => Self::Team(Team {
                 id: fields.own_id()?,
@@ -261,6 +291,7 @@ impl Object {
                 organization: fields.reference("organization_id")?,
                 groups: fields.references("group_ids")?,
                 hidden: fields.boolean("hidden")?.unwrap_or(false),
+                passed: passed(kind, map),
             }),
             Kind::Problems => Self::Problem(Problem {
                 id: fields.own_id()?,
@@ -272,6 +303,7 @@ impl Object {
                 ordinal: fields.integer("ordinal")?.unwrap_or(0),
                 rgb: fields.text("rgb")?,
                 color: fields.text("color")?,
+                passed: passed(kind, map),
             }),
             Kind::Submissions => Self::Submission(Submission {
                 id: fields.own_id()?,
@@ -279,6 +311,8 @@ impl Object {
                 problem: fields.reference("problem_id")?,
                 contest_time: fields.relative("contest_time")?,
                 time: fields.instant("time")?,
+                language: fields.lenient_id("language_id"),
+                entry_point: fields.lenient_text("entry_point").map(Box::from),
             }),
             Kind::Judgements => Self::Judgement(Judgement {
                 id: fields.own_id()?,
@@ -299,6 +333,7 @@ impl Object {
                     contest_time: fields.relative("start_contest_time")?,
                     time: fields.instant("start_time")?,
                 },
+                max_run_time: fields.seconds("max_run_time"),
             }),
             Kind::Settings => {
                 let settings = serde_json::from_value(Value::Object(map.clone()))
@@ -332,6 +367,20 @@ impl Object {
                     })?
                     .unwrap_or_default(),
             }),
+            Kind::Balloons => {
+                let wanted = |field: &str| {
+                    fields
+                        .reference(field)?
+                        .ok_or_else(|| fields.error(field, "an id", &Value::Null))
+                };
+                Self::Delivery(Delivery {
+                    id: fields.own_id()?,
+                    team: wanted("team_id")?,
+                    problem: wanted("problem_id")?,
+                    delivered: fields.boolean("delivered")?.unwrap_or(true),
+                    by: fields.text("by")?,
+                })
+            }
             Kind::Thaw => Self::Thaw(fields.instant("thawed")?.is_some()),
             Kind::Ceremony => {
                 let progress = Progress::deserialize(&Value::Object(map.clone()))
@@ -348,6 +397,28 @@ impl Object {
         })
     }
 
+    /// What it is one of.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Contest(_) => Kind::Contest,
+            Self::State(_) => Kind::State,
+            Self::JudgementType(_) => Kind::JudgementTypes,
+            Self::Language(_) => Kind::Languages,
+            Self::Group(_) => Kind::Groups,
+            Self::Organization(_) => Kind::Organizations,
+            Self::Team(_) => Kind::Teams,
+            Self::Problem(_) => Kind::Problems,
+            Self::Submission(_) => Kind::Submissions,
+            Self::Judgement(_) => Kind::Judgements,
+            Self::Settings(_) => Kind::Settings,
+            Self::Adjustment(_) => Kind::Adjustments,
+            Self::Award(_) => Kind::Awards,
+            Self::Delivery(_) => Kind::Balloons,
+            Self::Thaw(_) => Kind::Thaw,
+            Self::Ceremony(_) => Kind::Ceremony,
+        }
+    }
+
     /// The object's id; `None` for singletons.
     pub fn id(&self) -> Option<&Id> {
         match self {
@@ -357,6 +428,7 @@ impl Object {
             | Self::Thaw(_)
             | Self::Ceremony(_) => None,
             Self::JudgementType(object) => Some(&object.id),
+            Self::Language(object) => Some(&object.id),
             Self::Group(object) => Some(&object.id),
             Self::Organization(object) => Some(&object.id),
             Self::Team(object) => Some(&object.id),
@@ -365,6 +437,7 @@ impl Object {
             Self::Judgement(object) => Some(&object.id),
             Self::Adjustment(object) => Some(&object.id),
             Self::Award(object) => Some(&object.id),
+            Self::Delivery(object) => Some(&object.id),
         }
     }
 }

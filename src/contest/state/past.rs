@@ -64,6 +64,7 @@ impl Contest {
         let freeze = self.info.duration.zip(self.info.freeze);
         let frozen = reached(freeze.map(|(duration, freeze)| duration - freeze));
         let mut contest = Self::new(&self.id);
+        contest.ledgers = None;
         contest.info = self.info.clone();
         contest.settings = self.settings.clone();
         contest.times = Times {

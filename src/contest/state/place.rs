@@ -5,7 +5,7 @@ use crate::{
     board::Id,
     contest::{
         decimal,
-        event::{Judgement, Team},
+        event::{Judgement, Kind, Team},
         judging::{self, Attempt, Both, Side, Unit, Verdict},
         rules::Rules,
     },
@@ -17,6 +17,7 @@ impl Contest {
         if detach {
             if let Some(known) = self.submissions.get_mut(&old.submission) {
                 known.judgements.remove(&old.id);
+                dirty.submission(&old.submission, &known.judgements);
             }
             self.place(&old.submission, dirty);
             self.drop_if_empty(&old.submission);
@@ -46,6 +47,7 @@ impl Contest {
         if known.placed == is {
             return;
         }
+        dirty.submission(id, &known.judgements);
         let was = std::mem::replace(&mut known.placed, is.clone());
         let moved = match (&was, &is) {
             (Some(was), Some(is)) => {
@@ -186,6 +188,7 @@ impl Contest {
             None => None,
         };
         let was = std::mem::replace(&mut member.standing, is);
+        dirty.object(Kind::Teams, id);
         if was != is {
             let placed: Vec<Placed> = member
                 .units
@@ -199,6 +202,11 @@ impl Contest {
                     })
                 })
                 .collect();
+            for placed in &placed {
+                if let Some(known) = self.submissions.get(&placed.at.id) {
+                    dirty.submission(&placed.at.id, &known.judgements);
+                }
+            }
             for (standing, enter) in [(was, false), (is, true)] {
                 if let Some(standing) = standing {
                     for placed in &placed {
@@ -224,6 +232,7 @@ impl Contest {
             .filter(|team| team.organization.as_ref() == Some(id))
         {
             dirty.row(&team.id);
+            dirty.object(Kind::Teams, &team.id);
         }
     }
 

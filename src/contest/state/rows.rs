@@ -9,6 +9,7 @@ use crate::{
         decimal,
         judging::{Side, Unit, Verdict},
         settings::{ProblemScore, Scoring},
+        view::View,
     },
 };
 
@@ -142,6 +143,22 @@ impl Contest {
                         _ => None,
                     })
             }
+        }
+    }
+
+    /// In point scoring: when a team sent in what counts for a problem, in ms of contest time.
+    pub fn scored_at(&self, view: impl Into<View>, team: &str, problem: &str) -> Option<i64> {
+        let (contest, side) = self.seen(view);
+        let unit = contest.members.get(team)?.units.get(problem)?;
+        let points = Verdict::Score(contest.points(unit, side)?);
+        let mut reached = unit
+            .attempts()
+            .iter()
+            .filter(|(_, verdicts)| verdicts[side] == points)
+            .map(|(attempt, _)| attempt.time);
+        match contest.rules.problem_score {
+            ProblemScore::Best => reached.next(),
+            ProblemScore::Last => reached.last(),
         }
     }
 

@@ -97,6 +97,14 @@ impl Contest {
                 board.touch(sequence);
             }
         }
+        if before.is_some() {
+            dirty.object(Kind::Contest, &Id::default());
+            dirty.object(Kind::State, &Id::default());
+        }
+        if new_rules {
+            dirty.objects.extend(self.all_objects());
+        }
+        self.record(&dirty.objects);
         out
     }
 

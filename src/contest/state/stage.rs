@@ -49,8 +49,10 @@ struct Turn {
 
 impl Stage {
     fn of(contest: &Contest) -> Box<Self> {
+        let mut contest = contest.clone();
+        contest.ledgers = None;
         Box::new(Self {
-            contest: contest.clone(),
+            contest,
             script: OnceLock::new(),
             step: 0,
             done_by: None,

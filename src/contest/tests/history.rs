@@ -139,6 +139,7 @@ fn judgement_type() -> impl Strategy<Value = Object> {
                 id,
                 penalty,
                 solved,
+                passed: None,
             })
         })
 }
@@ -151,6 +152,7 @@ fn group() -> impl Strategy<Value = Object> {
             hidden: hidden && &*id == "g2",
             id,
             sortorder,
+            passed: None,
         })
     })
 }
@@ -160,6 +162,7 @@ fn organization() -> impl Strategy<Value = Object> {
         Object::Organization(Organization {
             id,
             name: name.to_string(),
+            passed: None,
         })
     })
 }
@@ -179,6 +182,7 @@ fn team() -> impl Strategy<Value = Object> {
                 organization,
                 groups,
                 hidden: hidden == 0,
+                passed: None,
             })
         })
 }
@@ -192,6 +196,7 @@ fn problem() -> impl Strategy<Value = Object> {
             ordinal,
             rgb: None,
             color: None,
+            passed: None,
         })
     })
 }
@@ -221,6 +226,8 @@ fn submission() -> impl Strategy<Value = Object> {
                 problem,
                 contest_time,
                 time,
+                language: None,
+                entry_point: None,
             })
         })
 }
@@ -255,6 +262,7 @@ fn judgement() -> impl Strategy<Value = Object> {
                 score,
                 end,
                 start,
+                max_run_time: None,
             })
         })
 }
@@ -391,6 +399,7 @@ pub(super) fn history(opening: bool) -> impl Strategy<Value = Vec<Event>> {
                     ordinal: 0,
                     rgb: None,
                     color: None,
+                    passed: None,
                 })));
             }
             for id in &TEAMS[..3] {
@@ -401,6 +410,7 @@ pub(super) fn history(opening: bool) -> impl Strategy<Value = Vec<Event>> {
                     organization: None,
                     groups: Vec::new(),
                     hidden: false,
+                    passed: None,
                 })));
             }
             all.extend(events);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use proptest::{collection::vec, option, prelude::*};
 
 use super::{
+    feeds::feed,
     history::{TYPES, history, id, score},
     lines::any_line,
     reference::{Objects, Shown},
@@ -52,25 +53,7 @@ fn lane(event: &Event, replaced: &HashSet<Kind>) -> (String, Option<Id>) {
         Event::Delete(kind, id) => (*kind, Some(id.clone())),
         Event::Replace(kind, _) => (*kind, None),
         Event::Other => (Kind::Other, None),
-        Event::Put(object) => {
-            let kind = match object {
-                Object::Contest(_) => Kind::Contest,
-                Object::State(_) => Kind::State,
-                Object::JudgementType(_) => Kind::JudgementTypes,
-                Object::Group(_) => Kind::Groups,
-                Object::Organization(_) => Kind::Organizations,
-                Object::Team(_) => Kind::Teams,
-                Object::Problem(_) => Kind::Problems,
-                Object::Submission(_) => Kind::Submissions,
-                Object::Judgement(_) => Kind::Judgements,
-                Object::Settings(_) => Kind::Settings,
-                Object::Adjustment(_) => Kind::Adjustments,
-                Object::Thaw(_) => Kind::Thaw,
-                Object::Award(_) => Kind::Awards,
-                Object::Ceremony(_) => Kind::Ceremony,
-            };
-            (kind, object.id().cloned())
-        }
+        Event::Put(object) => (object.kind(), object.id().cloned()),
     };
     (kind.to_string(), id.filter(|_| !replaced.contains(&kind)))
 }
@@ -211,6 +194,8 @@ proptest! {
             prop_assert_eq!(seen(one, Side::Public), seen(two, Side::Public));
             prop_assert_eq!(one.board(Side::Public).shape(), two.board(Side::Public).shape());
             prop_assert_eq!(one.board(Side::Public).version(), two.board(Side::Public).version(), "{:?}", event);
+            prop_assert_eq!(feed(one, Side::Public), feed(two, Side::Public), "{:?}", event);
+            prop_assert_eq!(one.awards(Side::Public), two.awards(Side::Public), "{:?}", event);
         }
     }
 

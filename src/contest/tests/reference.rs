@@ -107,7 +107,7 @@ impl Objects {
             Object::Judgement(object) => drop(self.judgements.insert(object.id.clone(), object)),
             Object::Adjustment(object) => drop(self.adjustments.insert(object.id.clone(), object)),
             // They change no board.
-            Object::Award(_) | Object::Ceremony(_) => {}
+            Object::Award(_) | Object::Ceremony(_) | Object::Delivery(_) | Object::Language(_) => {}
         }
     }
 
@@ -126,6 +126,8 @@ impl Objects {
             | Kind::Settings
             | Kind::Thaw
             | Kind::Awards
+            | Kind::Balloons
+            | Kind::Languages
             | Kind::Ceremony
             | Kind::Other => {}
         }

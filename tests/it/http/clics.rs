@@ -48,27 +48,21 @@ async fn the_scoreboard_of_an_icpc_contest_has_the_form_of_clics(home: Home) {
     server.judge("c", "j6", "t3", "B", "AC", "0:55:00").await;
     let board = server.public(&format!("{CONTEST}/scoreboard")).await.json();
     let open = |id: &str| problem(id, 0, 0, &json!({ "solved": false }));
-    let solved = |time: u32, first: bool| {
-        problem(
-            "A",
-            1,
-            0,
-            &json!({ "solved": true, "time": time, "first_to_solve": first }),
-        )
-    };
+    let solved = |time: u32| problem("A", 1, 0, &json!({ "solved": true, "time": time }));
     let row = |rank: u32, team: &str, score: [i64; 3], problems: [Value; 2]| {
         let [solved, total, time] = score;
-        json!({
-            "rank": rank, "team_id": team,
-            "score": { "num_solved": solved, "total_time": total, "time": time }, "problems": problems,
-        })
+        let mut score = json!({ "num_solved": solved, "total_time": total });
+        if solved > 0 {
+            score["time"] = time.into();
+        }
+        json!({ "rank": rank, "team_id": team, "score": score, "problems": problems })
     };
     let frozen = problem("B", 1, 1, &json!({ "solved": false }));
     let expected = json!([
         // A penalty below 0, which the form forbids, is written as 0.
-        row(1, "t6", [1, 0, 5], [solved(5, true), open("B")]),
-        row(2, "t2", [1, 10, 10], [solved(10, false), open("B")]),
-        row(2, "t1", [1, 10, 10], [solved(10, false), open("B")]),
+        row(1, "t6", [1, 0, 5], [solved(5), open("B")]),
+        row(2, "t2", [1, 10, 10], [solved(10), open("B")]),
+        row(2, "t1", [1, 10, 10], [solved(10), open("B")]),
         row(4, "t3", [0, 0, 0], [open("A"), frozen]),
         row(4, "t4", [0, 0, 0], [open("A"), open("B")]),
     ]);
@@ -96,12 +90,7 @@ async fn the_scoreboard_of_an_icpc_contest_has_the_form_of_clics(home: Home) {
         .unwrap();
     assert_eq!(
         row["problems"][1],
-        problem(
-            "B",
-            2,
-            0,
-            &json!({ "solved": true, "time": 55, "first_to_solve": true })
-        )
+        problem("B", 2, 0, &json!({ "solved": true, "time": 55 }))
     );
     assert_eq!(
         row["score"],
@@ -145,12 +134,12 @@ async fn the_scoreboard_of_a_contest_of_points_has_exact_scores(home: Home) {
         board["rows"],
         serde_json::from_str::<Value>(
             r#"[
-                {"rank":1,"team_id":"t1","score":{"score":33.3},"problems":[
-                    {"problem_id":"A","num_judged":2,"num_pending":0,"score":33.1},
-                    {"problem_id":"B","num_judged":1,"num_pending":0,"score":0.2}]},
+                {"rank":1,"team_id":"t1","score":{"score":33.3,"time":10},"problems":[
+                    {"problem_id":"A","num_judged":2,"num_pending":0,"score":33.1,"time":10},
+                    {"problem_id":"B","num_judged":1,"num_pending":0,"score":0.2,"time":10}]},
                 {"rank":2,"team_id":"t2","score":{"score":0},"problems":[
-                    {"problem_id":"A","num_judged":0,"num_pending":0},
-                    {"problem_id":"B","num_judged":0,"num_pending":0}]}]"#
+                    {"problem_id":"A","num_judged":0,"num_pending":0,"score":0},
+                    {"problem_id":"B","num_judged":0,"num_pending":0,"score":0}]}]"#
         )
         .unwrap()
     );
