@@ -10,6 +10,7 @@ pub mod boards;
 pub mod ceremony;
 pub mod clics;
 pub mod collections;
+pub mod current;
 pub mod feed;
 pub mod judge;
 pub mod live;
@@ -141,6 +142,7 @@ pub fn router(app: Shared) -> Router {
         .merge(clics::router())
         .merge(collections::router())
         .merge(feed::router())
+        .merge(current::router())
         .merge(boards::router())
         .merge(live::router())
         .merge(ops::router())

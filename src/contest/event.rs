@@ -70,12 +70,14 @@ pub enum Kind {
     Ceremony,
     /// Ours: which balloons have been brought.
     Balloons,
+    /// Ours: since when this is the contest that `/current` shows.
+    Current,
     /// Anything else.
     Other,
 }
 
 impl Kind {
-    const NAMES: [(Self, &'static str); 16] = [
+    const NAMES: [(Self, &'static str); 17] = [
         (Self::Contest, "contest"),
         (Self::State, "state"),
         (Self::JudgementTypes, "judgement-types"),
@@ -92,6 +94,7 @@ impl Kind {
         (Self::Thaw, "rankcast-thaw"),
         (Self::Ceremony, "rankcast-ceremony"),
         (Self::Balloons, "rankcast-balloons"),
+        (Self::Current, "rankcast-current"),
     ];
 
     /// The kind of a CLICS type.
@@ -114,7 +117,12 @@ impl Kind {
     pub fn is_single(self) -> bool {
         matches!(
             self,
-            Self::Contest | Self::State | Self::Settings | Self::Thaw | Self::Ceremony
+            Self::Contest
+                | Self::State
+                | Self::Settings
+                | Self::Thaw
+                | Self::Ceremony
+                | Self::Current
         )
     }
 }
@@ -298,6 +306,7 @@ impl Event {
             (Kind::State, Value::Null) => Ok(Self::Put(Object::State(Times::default()))),
             (Kind::Thaw, Value::Null) => Ok(Self::Put(Object::Thaw(false))),
             (Kind::Ceremony, Value::Null) => Ok(Self::Put(Object::Ceremony(None))),
+            (Kind::Current, Value::Null) => Ok(Self::Put(Object::Current(None))),
             (kind, data) if kind.is_single() => object(None, data).map(Self::Put),
             (kind, Value::Null) => {
                 let id = id.ok_or_else(|| {

@@ -68,6 +68,8 @@ pub struct Contest {
     submissions: HashMap<Id, Known>,
     /// The awards that the feed names.
     awards: BTreeMap<Id, Award>,
+    /// Since when this is the contest that `/current` shows, in ms since 1970 UTC.
+    chosen: Option<i64>,
     /// What was said of balloons.
     deliveries: BTreeMap<Id, Delivery>,
     /// Where the ceremony stands, while there is one.
@@ -282,6 +284,7 @@ impl Contest {
             judgements: HashMap::new(),
             submissions: HashMap::new(),
             awards: BTreeMap::new(),
+            chosen: None,
             deliveries: BTreeMap::new(),
             ceremony: None,
             turns: 0,
@@ -364,6 +367,11 @@ impl Contest {
     /// All that was ever decided about penalties, the oldest first; of each id the last one is in force.
     pub fn decisions(&self) -> &[Decision] {
         &self.decisions
+    }
+
+    /// Since when this is the contest that `/current` shows, in ms since 1970 UTC; of several the last that was chosen is.
+    pub fn chosen(&self) -> Option<i64> {
+        self.chosen
     }
 
     /// Is there a team of that id?
@@ -518,6 +526,7 @@ impl Contest {
             | Kind::Settings
             | Kind::Thaw
             | Kind::Ceremony
+            | Kind::Current
             | Kind::Other => Vec::new(),
         }
     }
@@ -536,6 +545,7 @@ impl Contest {
                 }
             }
             Object::Thaw(opened) => self.opened = *opened,
+            Object::Current(chosen) => self.chosen = *chosen,
             // Taken by `fold`.
             Object::Ceremony(_) => {}
             Object::Award(object) => {
@@ -659,6 +669,7 @@ impl Contest {
             | Kind::Settings
             | Kind::Thaw
             | Kind::Ceremony
+            | Kind::Current
             | Kind::Other => {}
         }
     }

@@ -1,6 +1,6 @@
 //! Balloons: what is to be brought to whom, what has been brought, and every change as it happens.
 
-use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, fmt::Write as _, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -120,8 +120,9 @@ impl Watching {
         let all = self.live.core().fold.balloons(self.runners);
         let mut gone = std::mem::take(&mut self.told);
         let mut text = String::new();
-        let mut say =
-            |event: &str, data: &Value| text.push_str(&format!("event: {event}\ndata: {data}\n\n"));
+        let mut say = |event: &str, data: &Value| {
+            let _ = write!(text, "event: {event}\ndata: {data}\n\n");
+        };
         for balloon in all {
             let key = (balloon.team.clone(), balloon.problem.clone());
             if gone.remove(&key).as_ref() != Some(&balloon) {

@@ -14,7 +14,7 @@ use super::{Shared, boards::matches, problem::Problem};
 
 /// No page loads anything from elsewhere, runs inline script or is framed by strangers.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-    font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+    font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 #[derive(RustEmbed)]
 #[folder = "$CARGO_MANIFEST_DIR/static"]
@@ -30,6 +30,10 @@ pub fn router() -> Router<Shared> {
         .route(
             "/contests/{id}",
             get(|headers: HeaderMap| async move { file("contest.html", &headers) }),
+        )
+        .route(
+            "/current",
+            get(|headers: HeaderMap| async move { file("current.html", &headers) }),
         )
         .route(
             "/favicon.ico",

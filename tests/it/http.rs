@@ -1,8 +1,10 @@
 //! The HTTP edge over real sockets: what is taken, what is refused and how, and that nothing else happens.
 
+mod balloons;
 mod clics;
 mod collections;
 mod contests;
+mod current;
 mod events;
 mod judgements;
 mod keys;

@@ -39,6 +39,8 @@ pub enum Object {
     Adjustment(Adjustment),
     Award(Award),
     Delivery(Delivery),
+    /// Since when this contest is the chosen one, in ms since 1970 UTC.
+    Current(Option<i64>),
     /// True: the board is open.
     Thaw(bool),
     /// Where the ceremony stands, while there is one.
@@ -381,6 +383,7 @@ impl Object {
                     by: fields.text("by")?,
                 })
             }
+            Kind::Current => Self::Current(fields.instant("chosen")?),
             Kind::Thaw => Self::Thaw(fields.instant("thawed")?.is_some()),
             Kind::Ceremony => {
                 let progress = Progress::deserialize(&Value::Object(map.clone()))
@@ -414,6 +417,7 @@ impl Object {
             Self::Adjustment(_) => Kind::Adjustments,
             Self::Award(_) => Kind::Awards,
             Self::Delivery(_) => Kind::Balloons,
+            Self::Current(_) => Kind::Current,
             Self::Thaw(_) => Kind::Thaw,
             Self::Ceremony(_) => Kind::Ceremony,
         }
@@ -426,7 +430,8 @@ impl Object {
             | Self::State(_)
             | Self::Settings(_)
             | Self::Thaw(_)
-            | Self::Ceremony(_) => None,
+            | Self::Ceremony(_)
+            | Self::Current(_) => None,
             Self::JudgementType(object) => Some(&object.id),
             Self::Language(object) => Some(&object.id),
             Self::Group(object) => Some(&object.id),

@@ -43,16 +43,16 @@ impl Contest {
                     .filter(|(id, _)| self.problems.contains_key(*id));
                 units.filter_map(move |(problem, unit)| Some((solve(unit, side)?, problem)))
             };
-            let mut solves: Vec<_> = solved(Side::Public).collect();
-            if solves.len() < least {
+            let mut due: Vec<_> = solved(Side::Public).collect();
+            if due.len() < least {
                 let mut frozen: Vec<_> = solved(Side::Jury)
-                    .filter(|one| !solves.contains(one))
+                    .filter(|one| !due.contains(one))
                     .collect();
                 frozen.sort_unstable();
-                frozen.truncate(least - solves.len());
-                solves.extend(frozen);
+                frozen.truncate(least - due.len());
+                due.extend(frozen);
             }
-            for (time, problem) in solves {
+            for (time, problem) in due {
                 all.push(self.balloon(
                     team,
                     problem,

@@ -158,7 +158,7 @@ impl Contest {
             .map(|(attempt, _)| attempt.time);
         match contest.rules.problem_score {
             ProblemScore::Best => reached.next(),
-            ProblemScore::Last => reached.last(),
+            ProblemScore::Last => reached.next_back(),
         }
     }
 

@@ -227,7 +227,7 @@ impl Contest {
             .iter()
             .filter_map(|id| self.judgements.get(id));
         judging::deciding(of_submission, self.rules.start).filter(|one| one.id == object.id)?;
-        if side == Side::Public && !(self.is_public(known) && !self.is_held_back(known)) {
+        if side == Side::Public && (!self.is_public(known) || self.is_held_back(known)) {
             return None;
         }
         let submitted = known

@@ -107,7 +107,11 @@ impl Objects {
             Object::Judgement(object) => drop(self.judgements.insert(object.id.clone(), object)),
             Object::Adjustment(object) => drop(self.adjustments.insert(object.id.clone(), object)),
             // They change no board.
-            Object::Award(_) | Object::Ceremony(_) | Object::Delivery(_) | Object::Language(_) => {}
+            Object::Award(_)
+            | Object::Ceremony(_)
+            | Object::Current(_)
+            | Object::Delivery(_)
+            | Object::Language(_) => {}
         }
     }
 
@@ -121,15 +125,8 @@ impl Objects {
             Kind::Submissions => self.submissions.retain(|id, _| keep(id)),
             Kind::Judgements => self.judgements.retain(|id, _| keep(id)),
             Kind::Adjustments => self.adjustments.retain(|id, _| keep(id)),
-            Kind::Contest
-            | Kind::State
-            | Kind::Settings
-            | Kind::Thaw
-            | Kind::Awards
-            | Kind::Balloons
-            | Kind::Languages
-            | Kind::Ceremony
-            | Kind::Other => {}
+            // They change no board.
+            _ => {}
         }
     }
 

@@ -443,7 +443,7 @@ async fn a_group_has_a_scoreboard_of_its_own(home: Home) {
     assert_eq!(rows("?group_id=g").await, [named(1, "t1"), named(2, "t2")]);
     assert_eq!(
         rows("?at=0:20:00").await,
-        [named(1, "t1"), named(2, "t3"), named(2, "t2")]
+        [named(1, "t1"), named(2, "t2"), named(2, "t3")]
     );
     for unknown in ["staff", "zz"] {
         problem(

@@ -49,13 +49,13 @@ fn lines(feed: &Path) -> Vec<(Lane, String)> {
 
 /// In another order, but that of each object's own lines.
 fn shuffled(lines: &[(Lane, String)]) -> Vec<String> {
-    let mut lanes: HashMap<&Lane, VecDeque<&String>> = HashMap::new();
+    let mut waiting: HashMap<&Lane, VecDeque<&String>> = HashMap::new();
     for (lane, line) in lines {
-        lanes.entry(lane).or_default().push_back(line);
+        waiting.entry(lane).or_default().push_back(line);
     }
     let mut turns: Vec<&Lane> = lines.iter().map(|(lane, _)| lane).collect();
     turns.shuffle(&mut rng());
-    let next = |lane: &Lane| lanes.get_mut(lane).and_then(VecDeque::pop_front).cloned();
+    let next = |lane: &Lane| waiting.get_mut(lane).and_then(VecDeque::pop_front).cloned();
     turns.into_iter().filter_map(next).collect()
 }
 
