@@ -28,7 +28,7 @@ pub enum Command {
     Serve(serve::Serve),
     /// Run a server with a simulated contest, to try it out; nothing is kept
     Demo(demo::Demo),
-    /// Send a contest to a server: a pack (a directory with event-feed.ndjson) or a feed file
+    /// Send a contest to a server: a pack (a directory with event-feed.ndjson), a feed file, or a judge's live feed
     Import(import::Import),
     /// Fold a contest again and compare it with what is served, or with a file of expected results
     Verify(verify::Verify),

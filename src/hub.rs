@@ -14,6 +14,7 @@ pub mod lane;
 pub mod projector;
 pub mod snapshot;
 pub mod socket;
+pub mod sources;
 pub mod sweep;
 pub mod verify;
 pub mod view;

@@ -14,6 +14,7 @@ use tokio::{net::TcpListener, sync::Semaphore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    feed::{inside, upstream::Upstream},
     hub::Hub,
     store::{Digest, SharedStore, StoreError, embedded::Embedded, redis::Redis},
     web::{
@@ -49,6 +50,19 @@ pub struct Options {
     pub tick: Duration,
     /// What may be asked of it.
     pub limits: Limits,
+    /// The feeds that it follows.
+    pub follow: Vec<Followed>,
+}
+
+/// A judge's feed that a contest follows.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The contest.
+    pub contest: String,
+    /// The feed.
+    pub upstream: Upstream,
+    /// How long it may be silent.
+    pub silence: Duration,
 }
 
 /// What is to be said about the admin key.
@@ -75,6 +89,7 @@ pub enum StartError {
 pub struct Server {
     app: Arc<App>,
     admin_key: AdminKey,
+    follow: Vec<Followed>,
 }
 
 impl Server {
@@ -108,7 +123,11 @@ impl Server {
             stop: CancellationToken::new(),
             sockets: TaskTracker::new(),
         });
-        Ok(Self { app, admin_key })
+        Ok(Self {
+            app,
+            admin_key,
+            follow: options.follow,
+        })
     }
 
     /// What is to be said about the admin key.
@@ -126,6 +145,23 @@ impl Server {
         let app = self.app;
         let stop = app.stop.clone();
         let upkeep = tokio::spawn(keep_metrics(app.metrics.clone()));
+        for feed in self.follow {
+            let (hub, stop) = (app.hub.clone(), stop.clone());
+            tokio::spawn(async move {
+                let Followed {
+                    contest,
+                    upstream,
+                    silence,
+                } = feed;
+                let following = inside::follow(hub, contest.clone(), upstream, silence);
+                tokio::select! {
+                    ended = following => if let Err(error) = ended {
+                        tracing::error!(contest, error = format!("{error:#}"), "the feed cannot be followed");
+                    },
+                    () = stop.cancelled() => {}
+                }
+            });
+        }
         let listener = listener.tap_io(|socket| {
             // Deltas are small and must not wait for one another.
             if let Err(error) = socket.set_nodelay(true) {

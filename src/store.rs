@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::broadcast;
 
+use crate::contest::Notification;
+
 /// A handle on a store, shared by everything in a server.
 pub type SharedStore = Arc<dyn Store>;
 
@@ -139,6 +141,21 @@ pub struct Stored {
     pub sequence: u64,
     /// What it says.
     pub record: Record,
+}
+
+impl Append {
+    /// A checked notification, in the name of a source.
+    pub fn of(notification: Notification, source: &str) -> Self {
+        Self {
+            replaces: notification.replaces(),
+            kind: notification.kind,
+            id: notification.id,
+            source: source.to_owned(),
+            token: notification.token,
+            // The map of serde_json is sorted: equal content gives equal text.
+            data: notification.data.to_string(),
+        }
+    }
 }
 
 /// What the log keeps of an event, as JSON: `{"type":…,"id":…,"replaces":…,"data":…,"source":…,"token":…,"time":…}`.

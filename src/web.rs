@@ -18,6 +18,7 @@ pub mod ops;
 pub mod pace;
 pub mod pages;
 pub mod problem;
+pub mod sources;
 pub mod websocket;
 
 use std::{sync::Arc, time::Duration};
@@ -143,6 +144,7 @@ pub fn router(app: Shared) -> Router {
         .merge(collections::router())
         .merge(feed::router())
         .merge(current::router())
+        .merge(sources::router())
         .merge(boards::router())
         .merge(live::router())
         .merge(ops::router())

@@ -29,6 +29,11 @@ const TRIES_FIRST: u32 = 4;
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(3);
 
+/// An answer that asking again does not change.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(String);
+
 /// Talks to one server with one key.
 pub struct Client {
     http: reqwest::Client,
@@ -210,6 +215,11 @@ impl Answer {
         } else {
             ""
         };
-        bail!("{url}: {status}: {detail}{hint}")
+        let text = format!("{url}: {status}: {detail}{hint}");
+        let later = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_MANY_REQUESTS];
+        if status.is_client_error() && !later.contains(&status) {
+            return Err(Refused(text).into());
+        }
+        bail!(text)
     }
 }

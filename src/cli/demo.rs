@@ -62,6 +62,7 @@ impl Demo {
             admin_key: Some(key.clone()),
             tick: TICK,
             limits: Limits::default(),
+            follow: Vec::new(),
         })
         .await?;
         serve::raise_open_files();

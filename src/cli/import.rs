@@ -1,4 +1,6 @@
-//! `rankcast import`: sends a contest to a server, at once or in contest time.
+//! `rankcast import`: sends a contest to a server, at once or in contest time; or follows a [live](self::live) feed.
+
+pub mod live;
 
 use std::{
     io::IsTerminal as _,
@@ -12,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use self::live::FeedOptions;
 use super::{Outcome, Target, client::Client, contest_id};
 use crate::{
     contest::Kind,
@@ -34,7 +37,8 @@ const SHOWN_MAX: usize = 10;
 /// Options of `rankcast import`.
 #[derive(Clone, Debug, Args)]
 pub struct Import {
-    /// A directory with event-feed.ndjson (and about.json, which may name the penalty rounding), or a feed file
+    /// A directory with event-feed.ndjson (and about.json, which may name the penalty rounding), a feed file, or the URL of a live
+    /// feed, …/api/contests/ID/event-feed, which is followed until it ends
     pub source: PathBuf,
     /// The contest to send it to; it is made if it is not there
     #[arg(long, env = "RANKCAST_CONTEST", value_name = "ID", value_parser = contest_id)]
@@ -47,6 +51,13 @@ pub struct Import {
         value_name = "N|max"
     )]
     pub speed: Speed,
+    /// Of a live feed: no verdict on a frozen submission is sent before the judge says that the board is thawed. For a relay inside
+    /// of the judge's network, to a server outside
+    #[arg(long, env = "RANKCAST_HOLD_FROZEN")]
+    pub hold_frozen: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub feed: FeedOptions,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub target: Target,
@@ -79,6 +90,25 @@ impl std::str::FromStr for Speed {
 impl Import {
     /// Sends it all.
     pub async fn run(self) -> anyhow::Result<Outcome> {
+        if let Some(address) = self.source.to_str().filter(|source| source.contains("://")) {
+            if self.speed != Speed::Max {
+                bail!("--speed: a live feed goes as fast as its contest does");
+            }
+            return live::follow(
+                address,
+                &self.contest,
+                self.hold_frozen,
+                &self.feed,
+                &self.target,
+            )
+            .await;
+        }
+        if self.hold_frozen {
+            bail!(
+                "--hold-frozen: of a live feed; expected its URL, got {}",
+                self.source.display()
+            );
+        }
         let (feed, about) = locate(&self.source)?;
         let text = tokio::fs::read(&feed)
             .await
@@ -237,12 +267,6 @@ impl Sender<'_> {
 
 /// The feed of a source, and what is known about it.
 fn locate(source: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
-    if source.to_string_lossy().contains("://") {
-        bail!(
-            "{}: live feeds cannot be followed yet; give a directory or a file",
-            source.display()
-        );
-    }
     let feed = if source.is_dir() {
         source.join("event-feed.ndjson")
     } else {
@@ -278,7 +302,7 @@ fn is_judgement(line: &[u8]) -> bool {
     line.windows(name.len()).take(64).any(|some| some == name)
 }
 
-fn urlencode(text: &str) -> String {
+pub(super) fn urlencode(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {

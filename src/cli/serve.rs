@@ -11,10 +11,10 @@ use clap::Args;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::Outcome;
+use super::{Outcome, contest_id, import::live::FeedOptions};
 use crate::{
     hub::TICK,
-    server::{AdminKey, Options, Server, StoreChoice},
+    server::{AdminKey, Followed, Options, Server, StoreChoice},
     web::Limits,
 };
 
@@ -41,9 +41,23 @@ pub struct Serve {
     /// Keep everything in this Redis instead, which several servers may share
     #[arg(long, env = "RANKCAST_REDIS", value_name = "URL")]
     pub redis: Option<String>,
+    /// A judge's live feed to follow into a contest, which is made if it is not there; may be given several times
+    #[arg(long, env = "RANKCAST_FOLLOW", value_name = "CONTEST=URL", value_parser = followed, value_delimiter = ' ')]
+    pub follow: Vec<(String, String)>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub feed: FeedOptions,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub limits: LimitArgs,
+}
+
+/// Reads a contest and the feed that it follows.
+fn followed(text: &str) -> Result<(String, String), String> {
+    let (contest, url) = text.split_once('=').ok_or_else(|| {
+        "expected CONTEST=URL, such as finals=https://judge/api/contests/1/event-feed".to_owned()
+    })?;
+    Ok((contest_id(contest)?, url.to_owned()))
 }
 
 /// Limits of a server.
@@ -101,7 +115,16 @@ impl Serve {
             .ok()
             .map(|key| key.trim().to_owned())
             .filter(|key| !key.is_empty());
+        let follow = self.follow.iter().map(|(contest, url)| {
+            Ok(Followed {
+                contest: contest.clone(),
+                upstream: self.feed.upstream(url)?,
+                silence: self.feed.silence(),
+            })
+        });
+        let follow = follow.collect::<anyhow::Result<Vec<_>>>()?;
         let server = Server::new(Options {
+            follow,
             store,
             admin_key,
             tick: Duration::from_millis(self.limits.tick),

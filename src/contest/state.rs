@@ -502,6 +502,24 @@ impl Contest {
         self.settle(sequence, dirty, before.as_ref())
     }
 
+    /// Nothing has come yet that a judge sends: no team, problem or submission.
+    pub fn is_bare(&self) -> bool {
+        self.teams.is_empty() && self.problems.is_empty() && self.submissions.is_empty()
+    }
+
+    /// The ids of all objects, by type; of the types that a feed has.
+    pub fn objects(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let of_kind = |kind: Kind| {
+            let ids = self.ids(kind).iter().map(ToString::to_string).collect();
+            (kind.name().to_owned(), ids)
+        };
+        COLLECTIONS
+            .into_iter()
+            .chain([Kind::Awards])
+            .map(of_kind)
+            .collect()
+    }
+
     /// The ids of all objects of a kind.
     fn ids(&self, kind: Kind) -> Vec<Id> {
         match kind {

@@ -21,6 +21,7 @@ use super::{
     core::{self, Core, fold},
     lock,
     projector::Projector,
+    sources::Sources,
     sweep::{Audience, Sweep},
     viewer::{Request, Watching},
 };
@@ -29,7 +30,7 @@ use crate::{
     contest::{Both, Contest, REVISION, View},
     protocol::{
         Limit, Position,
-        message::{State, StoreState},
+        message::{FeedState, State, StoreState},
     },
     store::{Append, Appended, SharedStore, Slice, StoreError, Stored, Tip},
 };
@@ -171,9 +172,9 @@ impl Live {
         time: i64,
         turn: T,
     ) -> Option<Snapshot> {
-        let store = self.core().store;
+        let fresh = self.core().freshness();
         let encode = move |contest: &Contest| {
-            let state = core::state(contest, store, view);
+            let state = core::state(contest, fresh.clone(), view);
             let snapshot = Snapshot::of(contest, view, limit, PAST_EPOCH, state);
             snapshot.json();
             snapshot
@@ -379,12 +380,26 @@ impl Live {
     }
 
     fn set_store(&self, state: StoreState) {
+        self.tell_freshness(|core| core.store = state);
+    }
+
+    /// How the feed goes that this contest follows, and since when it is silent.
+    pub fn feed(&self) -> (FeedState, Option<String>) {
+        self.core().feed.clone()
+    }
+
+    /// The feed goes otherwise now.
+    pub fn set_feed(&self, state: FeedState, since: Option<String>) {
+        self.tell_freshness(|core| core.feed = (state, since));
+    }
+
+    fn tell_freshness(&self, change: impl FnOnce(&mut Core)) {
         let mut core = self.core();
         let core = &mut *core;
         if core.deleted {
             return;
         }
-        core.store = state;
+        change(core);
         for view in View::ALL {
             core.views[view].state_changed();
         }
@@ -547,6 +562,7 @@ impl Live {
         let mut projected: Vec<Id> = Vec::new();
         let began = Instant::now();
         for stored in events {
+            core.sources.note(stored);
             let change = match fold(&mut core.fold, stored) {
                 Ok(change) => change,
                 Err(reason) => {
@@ -588,11 +604,13 @@ impl Live {
     async fn fold_anew(&self, first: Slice) -> Result<(), StoreError> {
         let mut fold_state = Contest::new(&self.id);
         let mut unreadable = BTreeMap::new();
+        let mut sources = Sources::default();
         let epoch = first.tip.epoch.clone();
         let mut slice = first;
         while let Some(last) = slice.events.last().map(|last| last.sequence) {
             for chunk in slice.events.chunks(FOLD_CHUNK) {
                 for stored in chunk {
+                    sources.note(stored);
                     if let Err(reason) = fold(&mut fold_state, stored) {
                         tracing::error!(
                             contest = self.id,
@@ -618,6 +636,7 @@ impl Live {
             core.fold = fold_state;
             core.awards = Both::default();
             core.unreadable = unreadable;
+            core.sources = sources;
             core.epoch = format!("{epoch}.{REVISION}");
             core.history += 1;
             self.said.store(0, Ordering::Release);

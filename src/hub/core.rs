@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::{
     Snapshot,
     clock::CLOCK_SOURCE,
+    sources::Sources,
     sweep::Audience,
     view::{Made, Watched},
 };
@@ -37,6 +38,10 @@ pub struct Core {
     /// Events that could not be read, by sequence number: another version of the program wrote them.
     pub unreadable: BTreeMap<u64, String>,
     pub(super) store: StoreState,
+    /// The feed that is followed, and since when it is silent.
+    pub(super) feed: (FeedState, Option<String>),
+    /// Who sent the events.
+    pub sources: Sources,
     /// The awards by the standing of each side, at a sequence number.
     pub(super) awards: Both<Option<(u64, Arc<Vec<Award>>)>>,
     /// Where the ceremony stands, and since when this server knows.
@@ -54,6 +59,8 @@ impl Core {
             deleted: false,
             unreadable: BTreeMap::new(),
             store: StoreState::Live,
+            feed: (FeedState::None, None),
+            sources: Sources::default(),
             awards: Both::default(),
             conducted: None,
         }
@@ -61,15 +68,25 @@ impl Core {
 
     /// Phase, clock and freshness, now.
     pub fn state(&self, view: View) -> State {
-        state(&self.fold, self.store, view)
+        state(&self.fold, self.freshness(), view)
+    }
+
+    /// Whether what is shown can be up to date.
+    pub(super) fn freshness(&self) -> Freshness {
+        Freshness {
+            store: self.store,
+            feed: self.feed.0,
+            feed_since: self.feed.1.clone(),
+        }
     }
 
     /// Makes editions of what waits, and has them written.
     pub(super) fn flush(&mut self, now: Instant) -> Made {
-        let (fold, store) = (&self.fold, self.store);
+        let fresh = self.freshness();
+        let fold = &self.fold;
         let history = (self.history, self.epoch.as_str());
         let flush = |view| {
-            let state = || state(fold, store, view);
+            let state = || state(fold, fresh.clone(), view);
             self.views[view].flush(fold, history, now, state)
         };
         let made = View::ALL.map(flush);
@@ -116,13 +133,22 @@ impl Core {
 
     /// The window as it is now, encoded once a version.
     pub fn snapshot(&mut self, view: View, limit: Limit) -> Arc<Snapshot> {
-        let (fold, store) = (&self.fold, self.store);
-        self.views[view].snapshot(fold, &self.epoch, limit, || state(fold, store, view))
+        let fresh = self.freshness();
+        let fold = &self.fold;
+        self.views[view].snapshot(fold, &self.epoch, limit, || state(fold, fresh, view))
     }
 }
 
+/// Whether what is shown can be up to date.
+#[derive(Clone, Debug)]
+pub(super) struct Freshness {
+    store: StoreState,
+    feed: FeedState,
+    feed_since: Option<String>,
+}
+
 /// Phase, clock and freshness of a state of the contest.
-pub(super) fn state(fold: &Contest, store: StoreState, view: View) -> State {
+pub(super) fn state(fold: &Contest, fresh: Freshness, view: View) -> State {
     let status = fold.status(view);
     State {
         name: status
@@ -136,9 +162,9 @@ pub(super) fn state(fold: &Contest, store: StoreState, view: View) -> State {
         freeze_ms: status.freeze,
         countdown_pause_ms: status.countdown_pause,
         now: clock::format_instant(Timestamp::now().as_millisecond()),
-        store,
-        feed: FeedState::None,
-        feed_since: None,
+        store: fresh.store,
+        feed: fresh.feed,
+        feed_since: fresh.feed_since,
         ceremony: status.ceremony,
     }
 }

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     board::Id,
     contest::{Contest, Decision, Kind, Notification, Scoring, clock},
+    protocol::message::FeedState,
 };
 
 /// The longest reason or name, in bytes.
@@ -92,6 +93,12 @@ async fn adjust(
         }
     }
     let live = app.contest(&id).await?;
+    if live.feed().0 != FeedState::None {
+        return Err(Problem::new(
+            StatusCode::CONFLICT,
+            "this contest follows a judge's feed: decide it there, or the two would part",
+        ));
+    }
     check(&live.core().fold, &decision)?;
     let own = decision
         .id

@@ -315,15 +315,7 @@ fn judgement_events(object: Value) -> Result<Vec<Append>, String> {
 
 /// A checked notification as it goes into the log.
 pub(super) fn append(notification: Notification, source: &str) -> Append {
-    Append {
-        replaces: notification.replaces(),
-        kind: notification.kind,
-        id: notification.id,
-        source: source.to_owned(),
-        token: notification.token,
-        // The map of serde_json is sorted: equal content gives equal text.
-        data: notification.data.to_string(),
-    }
+    Append::of(notification, source)
 }
 
 /// A batch that is being appended, with the line of each event.

@@ -10,7 +10,7 @@ use axum::{
 use serde_json::json;
 
 use super::{ContestId, Shared, auth::Admin, problem::Problem};
-use crate::store::StoreError;
+use crate::{protocol::message::FeedState, store::StoreError};
 
 /// The routes of this file.
 pub fn router() -> Router<Shared> {
@@ -27,7 +27,7 @@ async fn healthz() -> &'static str {
 }
 
 /// `GET /readyz`: 200 if it can serve and take results; 503 with what is wrong otherwise, in a word: anybody may ask, and
-/// the log tells the rest.
+/// the log tells the rest. `feeds` has each contest that follows one: `live` or `silent`.
 async fn readyz(State(app): State<Shared>) -> Response {
     let stopping = app.stop.is_cancelled();
     let store = match app.hub.store().check().await {
@@ -43,6 +43,18 @@ async fn readyz(State(app): State<Shared>) -> Response {
     };
     let ready = !stopping && store == "ok";
     let mut body = json!({ "ready": ready, "store": store });
+    let feeds: serde_json::Map<String, serde_json::Value> = app
+        .hub
+        .followed()
+        .iter()
+        .filter_map(|live| {
+            let state = live.feed().0;
+            (state != FeedState::None).then(|| (live.id().to_owned(), json!(state)))
+        })
+        .collect();
+    if !feeds.is_empty() {
+        body["feeds"] = feeds.into();
+    }
     if stopping {
         body["stopping"] = true.into();
     }

@@ -1,5 +1,6 @@
 //! Helpers of the integration tests.
 
+pub(crate) mod judge;
 pub(crate) mod redis;
 pub(crate) mod server;
 pub(crate) mod viewer;

@@ -19,6 +19,7 @@ mod command;
 mod common;
 mod fanout;
 mod fixtures;
+mod follow;
 mod http;
 mod leaks;
 mod live;

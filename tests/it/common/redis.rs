@@ -84,6 +84,24 @@ impl RedisServer {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// Everything that it holds, as it came over the wire.
+    pub(crate) fn dump(&self) -> Vec<u8> {
+        let keys = self.command(&["KEYS", "*"]);
+        let mut all = keys.clone();
+        for key in keys.lines().filter(|line| line.starts_with("rankcast")) {
+            let words: &[&str] = match self.command(&["TYPE", key]).trim() {
+                "+stream" => &["XRANGE", key, "-", "+"],
+                "+hash" => &["HGETALL", key],
+                "+zset" => &["ZRANGE", key, "0", "-1"],
+                "+set" => &["SMEMBERS", key],
+                "+list" => &["LRANGE", key, "0", "-1"],
+                _ => &["GET", key],
+            };
+            all.push_str(&self.command(words));
+        }
+        all.into_bytes()
+    }
+
     /// Kills the server, as a crash would.
     pub(crate) fn stop(&self) {
         if let Some(mut child) = self.child().take() {
