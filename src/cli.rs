@@ -3,7 +3,9 @@
 pub mod client;
 pub mod demo;
 pub mod doctor;
+pub mod export;
 pub mod import;
+pub mod judge;
 pub mod load;
 pub mod serve;
 pub mod verify;
@@ -30,9 +32,11 @@ pub enum Command {
     Demo(demo::Demo),
     /// Send a contest to a server: a pack (a directory with event-feed.ndjson), a feed file, or a judge's live feed
     Import(import::Import),
-    /// Fold a contest again and compare it with what is served, or with a file of expected results
+    /// Fold a contest again and compare it with what is served, with a file of expected results, or with the judge's scoreboard
     Verify(verify::Verify),
-    /// Compute what so many viewers need: servers, network, Redis
+    /// Write the results in the forms that others take
+    Export(export::Export),
+    /// Check the surroundings: what so many viewers need; whether a judge can be followed
     Doctor(doctor::Doctor),
     /// Test the capacity of a server: viewers that follow a contest of the test's own, and a judge
     Load(load::Load),
@@ -74,7 +78,8 @@ impl Cli {
             Command::Demo(demo) => demo.run().await,
             Command::Import(import) => import.run().await,
             Command::Verify(verify) => verify.run().await,
-            Command::Doctor(doctor) => doctor.run(),
+            Command::Export(export) => export.run().await,
+            Command::Doctor(doctor) => doctor.run().await,
             Command::Load(load) => load.run().await,
         }
     }

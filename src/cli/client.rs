@@ -132,6 +132,16 @@ impl Client {
         self.ask(Method::GET, path, "", Vec::new()).await?.read()
     }
 
+    /// Reads a text.
+    pub async fn get_text(&self, path: &str) -> anyhow::Result<String> {
+        let answer = self.ask(Method::GET, path, "", Vec::new()).await?;
+        if answer.status.is_success() {
+            return String::from_utf8(answer.bytes.to_vec())
+                .with_context(|| format!("{}: not UTF-8", answer.url));
+        }
+        answer.read()
+    }
+
     /// Asks again while the server is away: every request may be repeated.
     async fn ask(
         &self,

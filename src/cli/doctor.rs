@@ -1,18 +1,32 @@
-//! `rankcast doctor`: checks the surroundings. For now: what so many viewers need.
+//! `rankcast doctor`: checks the surroundings: what so many viewers need, and whether a judge can be followed.
 
+pub mod judge;
 pub mod plan;
 
+use anyhow::bail;
 use clap::Args;
 
-use self::plan::{Audience, Machine, Plan};
-use super::Outcome;
+use self::{
+    judge::Grade,
+    plan::{Audience, Machine, Plan},
+};
+use super::{
+    Outcome,
+    judge::{Judge, JudgeOptions},
+};
 
 /// Options of `rankcast doctor`.
 #[derive(Clone, Debug, Args)]
 pub struct Doctor {
-    /// How many viewers there will be
+    /// Compute what so many viewers need
     #[arg(long, value_name = "N")]
-    pub viewers: u64,
+    pub viewers: Option<u64>,
+    /// Look at a judge that is to be followed: the URL of the contest in its CLICS API, …/api/contests/ID
+    #[arg(long, value_name = "URL")]
+    pub judge: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub access: JudgeOptions,
     /// How many changes of the board a second they are to see; no more than one a tick is sent
     #[arg(long, default_value_t = 20.0, value_name = "R")]
     pub rate: f64,
@@ -46,10 +60,33 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Computes, and says what came out.
-    pub fn run(&self) -> anyhow::Result<Outcome> {
+    /// Does what was asked, and says what came out.
+    pub async fn run(&self) -> anyhow::Result<Outcome> {
+        if self.viewers.is_none() && self.judge.is_none() {
+            bail!("nothing was asked: give --viewers N, --judge URL, or both");
+        }
+        let mut outcome = Outcome::Good;
+        if let Some(url) = &self.judge {
+            let root = url
+                .split_once("/contests/")
+                .map_or(url.as_str(), |(root, _)| root);
+            let (judge, root) = (
+                Judge::new(url, &self.access)?,
+                Judge::new(root, &self.access)?,
+            );
+            if judge::examine(url, &judge, &root).await? == Grade::Bad {
+                outcome = Outcome::Bad;
+            }
+        }
+        if let Some(viewers) = self.viewers {
+            self.plan(viewers)?;
+        }
+        Ok(outcome)
+    }
+
+    fn plan(&self, viewers: u64) -> anyhow::Result<()> {
         let audience = Audience {
-            viewers: self.viewers,
+            viewers,
             rate: self.rate,
             boards: self.boards,
             frame_bytes: self.frame_bytes,
@@ -68,6 +105,6 @@ impl Doctor {
             "{}",
             Plan::new(&audience, &machine).map_err(anyhow::Error::msg)?
         );
-        Ok(Outcome::Good)
+        Ok(())
     }
 }

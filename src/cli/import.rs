@@ -302,7 +302,7 @@ fn is_judgement(line: &[u8]) -> bool {
     line.windows(name.len()).take(64).any(|some| some == name)
 }
 
-pub(super) fn urlencode(text: &str) -> String {
+pub(crate) fn urlencode(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {

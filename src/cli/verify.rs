@@ -1,15 +1,24 @@
 //! `rankcast verify`: is what is served what the log says, and what it should be?
 
+pub mod against;
+
 use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::{Outcome, Target, client::Client, contest_id};
+use super::{
+    Outcome, Target,
+    client::Client,
+    contest_id,
+    judge::{Judge, JudgeOptions},
+};
 use crate::{
     board::{Column, Entry, Shape, Ties, Unit, rank},
     contest::decimal,
@@ -30,10 +39,23 @@ pub struct Verify {
     /// they are there
     #[arg(long, value_name = "FILE.tsv")]
     pub expected: Option<PathBuf>,
+    /// Compare with the scoreboard of a judge: the URL of the contest in its CLICS API, …/api/contests/ID. What it shows to everybody
+    /// is compared with our public board, what it shows to us with the jury's
+    #[arg(long, value_name = "URL")]
+    pub against: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub judge: JudgeOptions,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub target: Target,
 }
+
+/// How often a difference is looked at again: a submission may be on its way to one of the two.
+const LOOKS: u32 = 3;
+
+/// How long between two looks.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 impl Verify {
     /// Compares, and prints what differs.
@@ -42,7 +64,13 @@ impl Verify {
         let client = Client::new(&self.target)?;
         let base = format!("/api/contests/{}", self.contest);
         let report: Value = client.get(&format!("{base}/verify")).await?;
-        let folded = tell(&report);
+        let mut folded = tell(&report);
+        if let Some(url) = &self.against {
+            let judge = Judge::new(url, &self.judge)?;
+            if !self.is_as_the_judge_says(&client, &judge).await? {
+                folded = Outcome::Bad;
+            }
+        }
         let Some(expected) = expected else {
             return Ok(folded);
         };
@@ -68,6 +96,62 @@ impl Verify {
         } else {
             Outcome::Bad
         })
+    }
+}
+
+impl Verify {
+    /// Compares each of our boards with what the judge shows to the same people.
+    async fn is_as_the_judge_says(&self, client: &Client, judge: &Judge) -> anyhow::Result<bool> {
+        let mut views = vec![("public", true)];
+        if judge.is_known() {
+            views.push(("jury", false));
+        }
+        let (mut good, mut compared) = (true, 0);
+        for (view, anonymous) in views {
+            let path = format!("/api/contests/{}/scoreboard?view={view}", self.contest);
+            let mut looks = 0;
+            let found = loop {
+                looks += 1;
+                let theirs = judge.ask("/scoreboard", anonymous).await?;
+                if theirs.status != StatusCode::OK {
+                    println!(
+                        "{}: {view}: the judge answers {}, not compared",
+                        self.contest, theirs.status
+                    );
+                    break None;
+                }
+                let ours: Value = client.get(&path).await?;
+                let found = against::compare(&ours, &theirs.body);
+                if found.differences.is_empty() || looks == LOOKS {
+                    break Some(found);
+                }
+                tokio::time::sleep(LOOK_AGAIN).await;
+            };
+            let Some(found) = found else { continue };
+            compared += 1;
+            good &= found.differences.is_empty();
+            let (teams, wrong) = (found.teams, found.differences.len());
+            println!(
+                "{}: {view}: {} of {teams} teams as the judge has them",
+                self.contest,
+                teams - wrong
+            );
+            for difference in found.differences.iter().take(SHOWN_MAX) {
+                println!("  {difference}");
+            }
+            if wrong > SHOWN_MAX {
+                println!("  … and {} more", wrong - SHOWN_MAX);
+            }
+            for hint in found.hints {
+                println!("  hint: {hint}");
+            }
+        }
+        if compared == 0 {
+            bail!(
+                "the judge shows no scoreboard: give its credentials with RANKCAST_FEED_USER and RANKCAST_FEED_PASSWORD, RANKCAST_FEED_KEY, or --feed-auth FILE"
+            );
+        }
+        Ok(good)
     }
 }
 

@@ -145,7 +145,7 @@ impl Embargo {
 fn strip(data: &mut Value) {
     match data {
         Value::Object(submission) => {
-            submission.retain(|field, _| !TELLING.contains(&field.as_str()))
+            submission.retain(|field, _| !TELLING.contains(&field.as_str()));
         }
         Value::Array(items) => items.iter_mut().for_each(strip),
         _ => {}

@@ -322,7 +322,7 @@ impl<S: Sink> Follower<S> {
                         }
                         None => {
                             self.progress.send_modify(|progress| {
-                                progress.caught_up |= progress.lines > 0 || resumed
+                                progress.caught_up |= progress.lines > 0 || resumed;
                             });
                             stream.next().await
                         }

@@ -138,6 +138,7 @@ impl Inside {
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
 fn failed(error: StoreError) -> SinkError {
     match error {
         // The store may be mended, or emptied, while we wait.

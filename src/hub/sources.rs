@@ -18,19 +18,18 @@ impl Sources {
         let Some(token) = record.token.as_ref().filter(|_| !record.source.is_empty()) else {
             return;
         };
-        match self.0.get_mut(&record.source) {
-            Some(known) => *known = (stored.sequence, token.clone()),
-            None => {
-                if self.0.len() >= SOURCES_MAX
-                    && let Some(oldest) = self.0.iter().min_by_key(|(_, (sequence, _))| *sequence)
-                {
-                    let oldest = oldest.0.clone();
-                    self.0.remove(&oldest);
-                }
-                let token = (stored.sequence, token.clone());
-                self.0.insert(record.source.clone(), token);
+        let newest = (stored.sequence, token.clone());
+        if let Some(known) = self.0.get_mut(&record.source) {
+            *known = newest;
+            return;
+        }
+        if self.0.len() >= SOURCES_MAX {
+            let oldest = self.0.iter().min_by_key(|(_, (sequence, _))| *sequence);
+            if let Some(oldest) = oldest.map(|(source, _)| source.clone()) {
+                self.0.remove(&oldest);
             }
         }
+        self.0.insert(record.source.clone(), newest);
     }
 
     /// Each with its newest token and the sequence number of that, the newest first.

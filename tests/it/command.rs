@@ -1,6 +1,7 @@
 //! The command line: what each command does, prints, and ends with.
 
 mod import;
+mod judge;
 mod load;
 mod serve;
 mod verify;

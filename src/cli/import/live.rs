@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
     io::IsTerminal as _,
     path::PathBuf,
     time::Duration,
@@ -133,11 +134,11 @@ fn summary(progress: &Progress) -> String {
         (progress.bad, "refused"),
     ] {
         if count > 0 {
-            text.push_str(&format!(", {count} {what}"));
+            let _ = write!(text, ", {count} {what}");
         }
     }
     if let Some((line, error)) = &progress.last_bad {
-        text.push_str(&format!(" (line {line}: {error})"));
+        let _ = write!(text, " (line {line}: {error})");
     }
     text
 }
@@ -148,6 +149,7 @@ struct Outside {
     base: String,
 }
 
+#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
 fn failed(error: anyhow::Error) -> SinkError {
     let text = format!("{error:#}");
     if error.downcast_ref::<Refused>().is_some() {
