@@ -218,7 +218,7 @@ pub(super) mod tests {
                 "cells": cells, "full": true })
         };
         let board: SnapshotIn = serde_json::from_value(json!({
-            "type": "snapshot", "epoch": "e", "version": 7, "ids": "asc", "ties": "competition", "tied_beyond": 0, "limit": "all", "total": 3,
+            "type": "snapshot", "epoch": "e", "version": 7, "ids": "asc", "ties": "competition", "tied_beyond": 0, "limit": null, "total": 3,
             "columns": [{ "name": "solved", "order": "desc", "rank": true }, { "name": "penalty", "order": "asc", "rank": true, "unit": "min" },
                 { "name": "last_accepted", "order": "asc", "rank": false, "unit": "min" }],
             "rows": [row("t1", "<script>alert(1)</script>", [1, 30, 10], true, cell(10, true)),

@@ -336,7 +336,7 @@ async fn a_feed_without_tokens_is_folded_before_it_is_told(home: Home) {
     .await;
     judge.says(|says| {
         says.lines
-            .push(line("teams", 1, &json!({ "id": "t3", "name": "Three" })))
+            .push(line("teams", 1, &json!({ "id": "t3", "name": "Three" })));
     });
     eventually("and goes on", async || {
         server.board("c", "jury", "all").await["rows"]
@@ -498,7 +498,7 @@ async fn a_server_follows_a_feed_by_itself(home: Home) {
     .await;
     judge.says(|says| {
         says.lines
-            .push(line("teams", 12, &json!({ "id": "t3", "name": "Three" })))
+            .push(line("teams", 12, &json!({ "id": "t3", "name": "Three" })));
     });
     eventually("it goes on", async || {
         server.board("c", "public", "all").await["total"] == 3

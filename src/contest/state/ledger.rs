@@ -136,12 +136,15 @@ impl Contest {
         }
     }
 
-    /// Everything that a feed tells of.
-    pub(super) fn all_objects(&self) -> impl Iterator<Item = Named> {
-        COLLECTIONS.into_iter().flat_map(|kind| {
+    /// Everything that a feed tells of, or has told of: what is gone by now is to be told to be.
+    pub(super) fn all_objects(&self) -> BTreeSet<Named> {
+        let told = self.ledgers.iter().flat_map(|both| both.iter());
+        let told = told.flat_map(|(_, ledger)| ledger.newest.keys().cloned());
+        let here = COLLECTIONS.into_iter().flat_map(|kind| {
             let ids = self.listed(Side::Jury, kind);
             ids.into_iter().map(move |id| (kind, id))
-        })
+        });
+        told.chain(here).collect()
     }
 
     fn note(&mut self, side: Side, named: &Named, digest: Option<u64>) {

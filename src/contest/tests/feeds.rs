@@ -179,6 +179,23 @@ fn of_several_judgements_the_one_that_counts_is_listed() {
 }
 
 #[test]
+fn a_team_that_its_submissions_made_is_told_to_be_gone() {
+    let mut story = Story::new();
+    story.settings(json!({"auto_teams": true}));
+    story.submit("s1", "t7", "A", "0:10:00");
+    let told = |story: &Story| {
+        let lines = feed(&story.contest, Side::Public).into_iter();
+        let of_team = lines.filter(|(line, _)| line.kind == Kind::Teams && &*line.id == "t7");
+        of_team
+            .map(|(_, shape)| shape.is_some())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&story), [true]);
+    story.settings(json!({"auto_teams": false}));
+    assert_eq!(told(&story), [false]);
+}
+
+#[test]
 fn a_type_that_is_not_served_stays_out_of_feeds() {
     let mut story = Story::new();
     let before = feed(&story.contest, Side::Jury).len();
