@@ -180,11 +180,13 @@ async fn what_cannot_be_sent_is_said_before_anything_is(home: Home) {
             "{said}"
         );
     }
-    let said = ended(
-        &server.command(&import(Path::new("https://judge/api"), "c")),
-        2,
-    );
-    assert!(said.contains("live feeds"), "{said}");
+    for (url, expected) in [
+        ("https://user:word@judge/api", "RANKCAST_FEED_USER"),
+        ("ftp://judge/api", "http://"),
+    ] {
+        let said = ended(&server.command(&import(Path::new(url), "c")), 2);
+        assert!(said.contains(expected) && !said.contains("word"), "{said}");
+    }
     let directory = pack(&feed(), None);
     for id in ["-", "a b", "", "a/b", "a."] {
         let contest = format!("--contest={id}");
