@@ -148,16 +148,8 @@ impl Server {
         for feed in self.follow {
             let (hub, stop) = (app.hub.clone(), stop.clone());
             tokio::spawn(async move {
-                let Followed {
-                    contest,
-                    upstream,
-                    silence,
-                } = feed;
-                let following = inside::follow(hub, contest.clone(), upstream, silence);
                 tokio::select! {
-                    ended = following => if let Err(error) = ended {
-                        tracing::error!(contest, error = format!("{error:#}"), "the feed cannot be followed");
-                    },
+                    () = keep_following(hub, feed) => {}
                     () = stop.cancelled() => {}
                 }
             });
@@ -197,6 +189,25 @@ impl Server {
         app.hub.store().close().await;
         upkeep.abort();
         served
+    }
+}
+
+/// How long after a feed could not be followed it is tried again: somebody has to mend something.
+const FOLLOW_AGAIN: Duration = Duration::from_secs(30);
+
+/// Follows a feed until it is over.
+async fn keep_following(hub: Arc<Hub>, feed: Followed) {
+    let Followed {
+        contest,
+        upstream,
+        silence,
+    } = feed;
+    while let Err(error) =
+        inside::follow(hub.clone(), contest.clone(), upstream.clone(), silence).await
+    {
+        let error = format!("{error:#}");
+        tracing::error!(contest, error, "the feed cannot be followed; again in 30 s");
+        tokio::time::sleep(FOLLOW_AGAIN).await;
     }
 }
 

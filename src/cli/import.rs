@@ -1,4 +1,4 @@
-//! `rankcast import`: sends a contest to a server, at once or in contest time; or follows a [live](self::live) feed.
+//! `rankcast import`: sends a contest to a server, at once or in contest time; or follows a [live] feed.
 
 pub mod live;
 

@@ -138,7 +138,7 @@ impl Contest {
 
     /// Everything that a feed tells of, or has told of: what is gone by now is to be told to be.
     pub(super) fn all_objects(&self) -> BTreeSet<Named> {
-        let told = self.ledgers.iter().flat_map(|both| both.iter());
+        let told = self.ledgers.iter().flat_map(Both::iter);
         let told = told.flat_map(|(_, ledger)| ledger.newest.keys().cloned());
         let here = COLLECTIONS.into_iter().flat_map(|kind| {
             let ids = self.listed(Side::Jury, kind);
